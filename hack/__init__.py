@@ -1,0 +1,1 @@
+"""The tools that build, run and check the project: `python -m hack.cluster` and its neighbours."""

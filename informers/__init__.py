@@ -1,0 +1,1 @@
+"""List/watch informers for Kubernetes objects, in the manner of client-go."""

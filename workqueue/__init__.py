@@ -1,0 +1,1 @@
+"""A rate-limited work queue and the worker loop that empties it."""
