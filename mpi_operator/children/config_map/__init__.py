@@ -1,0 +1,1 @@
+"""The ConfigMap with the hostfile and discover_hosts.sh."""

@@ -1,0 +1,1 @@
+"""The headless Service that gives every pod of the job its DNS name."""

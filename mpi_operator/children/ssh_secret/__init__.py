@@ -1,0 +1,1 @@
+"""The Secret with the ssh keys that the job's pods share."""

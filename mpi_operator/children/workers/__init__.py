@@ -1,0 +1,1 @@
+"""The worker pods: one per ordinal, named by it, made from the Worker's template."""
