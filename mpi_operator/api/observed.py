@@ -211,7 +211,7 @@ class ConfigMap(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Secret(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What is known of a job's ssh Secret after one GET: never its keys, only whether they are a usable pair (A1.19)."""
+    """What one GET told of a job's ssh Secret: never its keys, only whether they are a usable pair (A1.19)."""
 
     metadata: ObjectMeta = ObjectMeta()
     is_usable: bool = False

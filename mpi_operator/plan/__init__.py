@@ -1,0 +1,1 @@
+"""Deciding what follows from what is observed: pure, total, deterministic."""

@@ -1,0 +1,43 @@
+"""Which objects must be read from the server before a job is decided on (lifecycle.md 2)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from mpi_operator import names
+from mpi_operator.plan.snapshot import Snapshot
+
+ReadKind = Literal["Service", "ConfigMap", "Secret", "Job"]
+
+
+class LiveRead(msgspec.Struct, frozen=True, kw_only=True):
+    """One object to GET, in the job's namespace."""
+
+    kind: ReadKind
+    name: str
+
+
+def live_reads(snapshot: Snapshot) -> tuple[LiveRead, ...]:
+    """Return what a snapshot made from the caches alone still lacks.
+
+    Once the status says Created, a fixed-name child that ought to exist but is not in the cache may have lost its
+    labels, or may have been made by an operator that sets none: it is read by name. The Secret is in no cache and is
+    always asked for then; the answer may be remembered for a short time. Nothing is asked for a job that will not be
+    touched: managed elsewhere, being deleted, or finished.
+    """
+    job = snapshot.job
+    conditions = {condition.type for condition in job.status.conditions if condition.is_true}
+    is_untouched = job.spec.is_managed_elsewhere or job.metadata.is_terminating
+    if is_untouched or "Created" not in conditions or conditions & {"Succeeded", "Failed"}:
+        return ()
+    name = job.metadata.name
+    had_launcher = job.status.replica_statuses.launcher is not None or not job.spec.waits_for_workers
+    candidates: tuple[tuple[bool, ReadKind, str], ...] = (
+        (snapshot.service is None, "Service", names.service_name(name)),
+        (snapshot.config_map is None, "ConfigMap", names.config_map_name(name)),
+        (snapshot.secret is None, "Secret", names.ssh_secret_name(name)),
+        (snapshot.launcher_job is None and had_launcher, "Job", names.launcher_name(name)),
+    )
+    return tuple(LiveRead(kind=kind, name=target) for is_needed, kind, target in candidates if is_needed)
