@@ -11,6 +11,8 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from mpi_operator.api.types import MPIJob
+
 Kind = Literal["Service", "ConfigMap", "Secret", "PodGroup", "Pod", "Job", "MPIJob"]
 """The kinds that actions touch; which API version serves each is the shell's knowledge."""
 
@@ -35,16 +37,15 @@ class CreateWorkers(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EnsureSecret(msgspec.Struct, frozen=True, kw_only=True):
-    """Make sure that the ssh Secret holds a usable key pair.
+    """Make sure that the job's ssh Secret holds a usable key pair; the shell makes the pair.
 
-    The shell makes the pair and puts it in as `data`. With `uid` empty the manifest is created as by `Create`. With a
-    `uid` the object exists without a usable pair: both keys, and the manifest's labels, are patched in, and other
-    keys stay (B115).
+    With `uid` empty the Secret is built from `job` and created as by `Create`. With a `uid` it exists without a usable
+    pair: its two keys are patched in, under both preconditions, and other keys stay (B115).
     """
 
     namespace: str
     name: str
-    manifest: Mapping[str, Any]
+    job: MPIJob
     uid: str = ""
     resource_version: str = ""
 
