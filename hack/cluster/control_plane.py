@@ -19,7 +19,6 @@ import msgspec
 
 from hack.cluster.certificates import Authority, signing_key
 from hack.cluster.component import Component, is_healthy
-from hack.cluster.errors import ClusterError
 from hack.cluster.go_programs import KUBERNETES, Echo, build_program
 from hack.cluster.kubeconfig import write_kubeconfig
 

@@ -5,6 +5,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -21,8 +22,6 @@ import (
 	proxy "k8s.io/kubernetes/cmd/kube-proxy/app"
 	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
 	kubelet "k8s.io/kubernetes/cmd/kubelet/app"
-
-	apiserverruntime "k8s.io/apiserver/pkg/server"
 )
 
 func main() {
@@ -39,7 +38,7 @@ func main() {
 	case "kube-scheduler":
 		command = scheduler.NewSchedulerCommand()
 	case "kubelet":
-		command = kubelet.NewKubeletCommand(apiserverruntime.SetupSignalContext())
+		command = kubelet.NewKubeletCommand(context.Background())
 	case "kube-proxy":
 		command = proxy.NewProxyCommand()
 	case "kubectl":
