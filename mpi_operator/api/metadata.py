@@ -51,3 +51,8 @@ class ObjectMeta(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
         """Whether the managing owner is the object with this uid: the only test of "ours" (lifecycle.md 2)."""
         controller = self.controller
         return controller is not None and controller.uid == uid
+
+
+def whole_seconds(time: datetime) -> datetime:
+    """Return the time as Kubernetes keeps it."""
+    return time.replace(microsecond=0)
