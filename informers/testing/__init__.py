@@ -1,0 +1,6 @@
+"""Fakes for tests of what is built on this library: an API server over real HTTP, and a source of objects by hand."""
+
+from informers.testing import faults
+from informers.testing.server import FakeApiServer, RecordedRequest
+
+__all__ = ["FakeApiServer", "RecordedRequest", "faults"]
