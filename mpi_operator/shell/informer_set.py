@@ -1,0 +1,157 @@
+"""The informers of MPIJobs and their children, and what their events put into the queue (B060-B066, lifecycle.md 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from random import Random
+from typing import Any, Protocol, TypeVar
+
+from clockwork import Clock, StopToken
+from informers.informer import Informer
+from informers.list_watch import ListWatch, Undecodable
+from informers.metadata import KubernetesObject
+from informers.metrics import InformerReadings
+from informers.notifications import Deleted
+from informers.resource import Resource
+from informers.sync import start_informers, wait_for_sync
+from mpi_operator import names
+from mpi_operator.api.observed import ConfigMap, Job, Pod, Service
+from mpi_operator.api.types import MPIJob
+from mpi_operator.shell.child_caches import POD_INDEXERS, Child, ChildCaches
+from mpi_operator.shell.resources import CONFIG_MAPS, JOBS, MPI_JOBS, PODS, SERVICES
+from workqueue import INITIAL_PRIORITY, Queue
+
+ObjectT = TypeVar("ObjectT", bound=KubernetesObject)
+
+
+class Source(Protocol):
+    """Makes list/watches of one scope of namespaces."""
+
+    def __call__(self, resource: Resource, object_type: type[ObjectT], *, label_selector: str) -> ListWatch[ObjectT]:
+        """Return the list/watch of the resource's objects that the selector takes; the empty one takes all."""
+        ...
+
+
+class InformerSet:
+    """Five informers: MPIJobs, and the pods, Jobs, Services and ConfigMaps that carry the operator's label.
+
+    There is none for Secrets (security.md). Every event adds the keys of the MPIJobs that should look to `queue`, at
+    once and without a limit (B059); those of the first lists with a low priority. `on_deleted` hears of each MPIJob
+    that is gone, `on_undecodable` of each version of one that cannot be read. Safe from any thread.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        queue: Queue[str],
+        *,
+        clock: Clock,
+        random: Random,
+        stop: StopToken,
+        on_deleted: Callable[[MPIJob], None],
+        on_undecodable: Callable[[Undecodable], None],
+        on_fatal: Callable[[BaseException], None],
+    ) -> None:
+        def build(resource: Resource, object_type: type[ObjectT], **settings: Any) -> Informer[ObjectT]:  # noqa: ANN401
+            selector = "" if resource is MPI_JOBS else names.OPERATOR_SELECTOR
+            list_watch = source(resource, object_type, label_selector=selector)
+            return Informer(list_watch, clock=clock, random=random, stop_token=stop, on_fatal=on_fatal, **settings)
+
+        self._mpi_jobs = build(MPI_JOBS, MPIJob, on_undecodable=on_undecodable)
+        self._launcher_jobs = build(JOBS, Job)
+        self._pods = build(PODS, Pod, indexers=POD_INDEXERS)
+        self._services = build(SERVICES, Service)
+        self._config_maps = build(CONFIG_MAPS, ConfigMap)
+        self._clock = clock
+        self._stop = stop
+        self.caches = ChildCaches(
+            mpi_jobs=self._mpi_jobs.store,
+            pods=self._pods.store,
+            launcher_jobs=self._launcher_jobs.store,
+            services=self._services.store,
+            config_maps=self._config_maps.store,
+        )
+        self._by_resource: Mapping[Resource, Informer[Any]] = {
+            MPI_JOBS: self._mpi_jobs,
+            JOBS: self._launcher_jobs,
+            PODS: self._pods,
+            SERVICES: self._services,
+            CONFIG_MAPS: self._config_maps,
+        }
+        self._mpi_jobs.add_handler(_JobHandler(queue, on_deleted), name="queue", enqueue_keys=True)
+        children = _ChildHandler(queue, self.caches.owner_keys)
+        self._launcher_jobs.add_handler(children, name="queue", enqueue_keys=True)
+        self._pods.add_handler(children, name="queue", enqueue_keys=True)
+        self._services.add_handler(children, name="queue", enqueue_keys=True)
+        self._config_maps.add_handler(children, name="queue", enqueue_keys=True)
+
+    @property
+    def _informers(self) -> tuple[Informer[Any], ...]:
+        return tuple(self._by_resource.values())
+
+    def start(self) -> None:
+        """Start the informers, MPIJobs and Jobs first; return when the last has been started."""
+        start_informers(self._informers, stop=self._stop)
+
+    def wait_for_sync(self, timeout_seconds: float) -> None:
+        """Wait until all caches are filled; raise SyncTimeoutError, naming what is missing, or Stopped."""
+        wait_for_sync(self._informers, timeout_seconds=timeout_seconds, clock=self._clock, stop=self._stop)
+
+    def check(self) -> str | None:
+        """Return what is not synced, as a readiness check."""
+        waiting = [f"{each.name} ({reason})" for each in self._informers if (reason := each.waiting_for()) is not None]
+        return f"caches are not synced: {', '.join(waiting)}" if waiting else None
+
+    def last_versions(self) -> dict[str, str]:
+        """Return the version up to which each store has seen changes, by the resource's name."""
+        return {resource.name: each.store.last_resource_version for resource, each in self._by_resource.items()}
+
+    def readings(self) -> Iterable[InformerReadings]:
+        """Return all informers' readings, for metrics."""
+        return [informer.readings() for informer in self._informers]
+
+    def stop(self, timeout_seconds: float) -> list[str]:
+        """Stop all informers and join their threads; return the names of those that did not end."""
+        deadline = self._clock.monotonic() + timeout_seconds
+        left: list[str] = []
+        for informer in self._informers:
+            remaining = max(0.0, deadline - self._clock.monotonic())
+            left += informer.stop(drain=False, timeout_seconds=remaining)
+        return left
+
+
+class _JobHandler:
+    def __init__(self, queue: Queue[str], on_deleted: Callable[[MPIJob], None]) -> None:
+        self._queue = queue
+        self._on_deleted = on_deleted
+
+    def on_add(self, obj: MPIJob, *, is_initial: bool) -> None:
+        self._queue.add(obj.key, priority=INITIAL_PRIORITY if is_initial else 0)
+
+    def on_update(self, old: MPIJob, new: MPIJob) -> None:  # noqa: ARG002 - every update is a reason to look (B074)
+        self._queue.add(new.key)
+
+    def on_delete(self, deleted: Deleted[MPIJob]) -> None:
+        if deleted.last_known is not None:
+            self._on_deleted(deleted.last_known)
+
+
+class _ChildHandler:
+    def __init__(self, queue: Queue[str], owner_keys: Callable[[Child], tuple[str, ...]]) -> None:
+        self._queue = queue
+        self._owner_keys = owner_keys
+
+    def on_add(self, obj: Child, *, is_initial: bool) -> None:
+        for key in self._owner_keys(obj):
+            self._queue.add(key, priority=INITIAL_PRIORITY if is_initial else 0)
+
+    def on_update(self, old: Child, new: Child) -> None:
+        if old.metadata.resource_version == new.metadata.resource_version:
+            return
+        for key in dict.fromkeys((*self._owner_keys(new), *self._owner_keys(old))):
+            self._queue.add(key)
+
+    def on_delete(self, deleted: Deleted[Any]) -> None:
+        if deleted.last_known is not None:
+            for key in self._owner_keys(deleted.last_known):
+                self._queue.add(key)
