@@ -1,4 +1,4 @@
-"""The command line of the local cluster: `python -m hack.cluster up | down | status | control-plane`."""
+"""The command line of the local cluster: `python -m hack.cluster up | down | status | images | build | …`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from collections.abc import Sequence
 from hack.cluster.control_plane import ControlPlane
 from hack.cluster.errors import ClusterError
 from hack.cluster.go_programs import COREDNS, KUBERNETES, build_program
-from hack.cluster.local import DEFAULT_NAME, State, is_ready, running_clusters, start_cluster, stop_cluster
+from hack.cluster.local import DEFAULT_NAME, State, is_ready, read_state, running_clusters, start_cluster, stop_cluster
+from hack.images.build import build_images
+from hack.images.containerd import load_images
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -23,6 +25,8 @@ def _parser() -> argparse.ArgumentParser:
     down = commands.add_parser("down", help="stop the cluster and remove all that it made")
     down.add_argument("--name", default=DEFAULT_NAME)
     commands.add_parser("status", help="list the clusters and say whether they answer")
+    images = commands.add_parser("images", help="build all images, and load them into the cluster if it runs")
+    images.add_argument("--name", default=DEFAULT_NAME)
     commands.add_parser("build", help="build the programs and say where they are")
     commands.add_parser("control-plane", help="run etcd and kube-apiserver alone until interrupted")
     return parser
@@ -59,6 +63,15 @@ def _status() -> None:
         print("no cluster runs; start one with `make cluster`")
 
 
+def _images(name: str) -> None:
+    state = read_state(name)
+    if state is not None and is_ready(state):
+        load_images(containerd_address=state.node.containerd_address)
+    else:
+        build_images()
+        print(f"cluster {name} does not run: the images are kept for when it does")
+
+
 def _control_plane() -> None:
     with ControlPlane() as plane:
         print(f"export KUBECONFIG={plane.kubeconfig}\nended by Ctrl-C")
@@ -76,6 +89,8 @@ def main(argv: Sequence[str] | None = None) -> int:
                 _down(arguments)
             case "status":
                 _status()
+            case "images":
+                _images(arguments.name)
             case "build":
                 for program in (KUBERNETES, COREDNS):
                     print(build_program(program))

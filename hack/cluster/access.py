@@ -14,8 +14,8 @@ from hack.cluster.choice import Choice
 from hack.cluster.errors import ClusterError
 from hack.cluster.go_programs import KUBERNETES, Echo, build_program
 from hack.cluster.local import start_cluster
-from hack.images.catalog import image_reference
-from hack.images.load import build_archives, load_images
+from hack.images.build import build_images
+from hack.images.containerd import load_images
 
 KIND_NAME = "mpi-operator"
 
@@ -55,11 +55,11 @@ class Access(msgspec.Struct, frozen=True):
         An existing cluster is left alone: it pulls the images by their public names.
         """
         if self.containerd_address is not None:
-            load_images(names, self.containerd_address, echo=echo)
+            load_images(names, containerd_address=self.containerd_address, echo=echo)
         elif self.choice.kind == "kind":
-            for name, archive in build_archives(names, echo=echo).items():
-                echo(f"loading {image_reference(name)} into kind")
-                subprocess.run(["kind", "load", "image-archive", str(archive), "--name", KIND_NAME], check=True)
+            for image in build_images(names, echo=echo).values():
+                echo(f"loading {image.target.image.reference} into kind")
+                subprocess.run(["kind", "load", "image-archive", str(image.archive), "--name", KIND_NAME], check=True)
 
 
 def open_cluster(choice: Choice, environment: Mapping[str, str] = os.environ, *, echo: Echo = print) -> Access:
@@ -101,6 +101,6 @@ def _kind(choice: Choice) -> Access:
 
 def _local(choice: Choice, echo: Echo) -> Access:
     state = start_cluster(echo=echo)
-    load_images(["pause"], state.node.containerd_address, echo=echo)
+    load_images(["pause"], containerd_address=state.node.containerd_address, echo=echo)
     kubectl = build_program(KUBERNETES, echo=echo) / "kubectl"
     return Access(choice, state.node.kubeconfig("admin"), kubectl, state.node.containerd_address)

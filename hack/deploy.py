@@ -1,0 +1,87 @@
+"""Puts this tree's operator into a cluster, as a Deployment from its own image and manifests."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from hack.cluster.access import Access
+from hack.cluster.errors import ClusterError
+from hack.cluster.go_programs import Echo
+from hack.images.build import build_images
+
+ROOT = Path(__file__).resolve().parent.parent
+NAMESPACE = "mpi-operator"
+DEPLOYMENT = "mpi-operator"
+IMAGE_ANNOTATION = "mpi-operator.kubeflow.org/image-content"
+_ROLLOUT_SECONDS = 120
+
+
+def build_manifests(rendered: str, *, content: str | None, arguments: tuple[str, ...] = ()) -> list[dict[str, Any]]:
+    """Return the objects of a rendered overlay, the operator's Deployment adapted. Pure.
+
+    With `content`, the hash of a locally built image, the pods take the image that the node already has and are
+    replaced when it changed. `arguments` are appended to the operator's.
+    """
+    documents = [document for document in yaml.safe_load_all(rendered) if document]
+    for document in documents:
+        if document["kind"] == "Deployment" and document["metadata"]["name"] == DEPLOYMENT:
+            template = document["spec"]["template"]
+            container = template["spec"]["containers"][0]
+            container["args"] = [*container.get("args", ()), *arguments]
+            if content is not None:
+                container["imagePullPolicy"] = "IfNotPresent"
+                template["metadata"].setdefault("annotations", {})[IMAGE_ANNOTATION] = content
+    return documents
+
+
+def deploy_operator(
+    access: Access, *, overlay: str = "standalone", arguments: tuple[str, ...] = (), echo: Echo = print
+) -> None:
+    """Load the operator's image, apply the overlay, and wait until all replicas are ready.
+
+    Raises ClusterError with the pods' state and logs when they do not get ready.
+    """
+    content = None
+    if access.choice.kind != "existing":
+        access.load_images(["operator"], echo=echo)
+        content = build_images(["operator"], echo=echo)["operator"].target.content_hash
+    rendered = access.kubectl("kustomize", str(ROOT / "manifests" / "overlays" / overlay))
+    documents = build_manifests(rendered, content=content, arguments=arguments)
+    echo(f"applying manifests/overlays/{overlay}")
+    access.kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", stdin=yaml.safe_dump_all(documents))
+    access.kubectl("wait", "--for=condition=Established", "--timeout=30s", "crd/mpijobs.kubeflow.org")
+    _await_rollout(access)
+
+
+def _await_rollout(access: Access) -> None:
+    rollout = [
+        "rollout",
+        "status",
+        f"deployment/{DEPLOYMENT}",
+        f"--namespace={NAMESPACE}",
+        f"--timeout={_ROLLOUT_SECONDS}s",
+    ]
+    try:
+        access.kubectl(*rollout)
+    except ClusterError as error:
+        raise ClusterError(f"the operator did not get ready: {error}\n{describe_operator(access)}") from error
+
+
+def describe_operator(access: Access) -> str:
+    """Return what helps when the operator does not work: its pods, events and logs."""
+    parts = []
+    for command in (
+        ["get", "pods", "--output=wide"],
+        ["get", "events", "--sort-by=.lastTimestamp"],
+        ["logs", f"deployment/{DEPLOYMENT}", "--all-pods", "--tail=60"],
+    ):
+        result = subprocess.run(
+            [str(access.kubectl_path), f"--namespace={NAMESPACE}", *command],
+            env=access.env(), capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        parts.append(f"$ kubectl {' '.join(command)}\n{result.stdout}{result.stderr}")
+    return "\n".join(parts)
