@@ -39,25 +39,38 @@ def hosts_version(data: Mapping[str, str]) -> str:
 
 
 def _build_hostfile(job: MPIJob, cluster_domain: str) -> str:
-    """Every wanted host, whatever the state of its pod (B095)."""
+    """Every wanted host, whatever the state of its pod (B088-B095).
+
+    Hydra starts a host's ranks without ssh only if the hostfile calls it by its own hostname: a launcher that runs
+    ranks has no sshd, so for Intel MPI and MPICH it stands there by that name (tried with both; images.md).
+    """
     slots = 1 if job.spec.slots_per_worker is None else job.spec.slots_per_worker
-    separator = " slots=" if job.spec.mpi_implementation == types.OPEN_MPI else ":"
-    hosts = _hosts(job, range(job.spec.worker_replicas), cluster_domain)
+    workers = _worker_hosts(job, range(job.spec.worker_replicas), cluster_domain)
+    if job.spec.mpi_implementation == types.OPEN_MPI:
+        hosts, separator = [*_launcher_hosts(job, cluster_domain), *workers], " slots="
+    else:
+        own_name = [names.launcher_name(job.metadata.name)] if job.spec.is_launcher_worker else []
+        hosts, separator = [*own_name, *workers], ":"
     return "".join(f"{host}{separator}{slots}\n" for host in hosts)
 
 
 def _build_discover_hosts(job: MPIJob, running: Iterable[int], cluster_domain: str) -> str:
     """The hosts that elastic Horovod may use now, in numeric order, without slots (B100-B107)."""
     ordinals = sorted(ordinal for ordinal in set(running) if ordinal < job.spec.worker_replicas)
-    return "#!/bin/sh\n" + "".join(f"echo {host}\n" for host in _hosts(job, ordinals, cluster_domain))
+    hosts = [*_launcher_hosts(job, cluster_domain), *_worker_hosts(job, ordinals, cluster_domain)]
+    return "#!/bin/sh\n" + "".join(f"echo {host}\n" for host in hosts)
 
 
-def _hosts(job: MPIJob, ordinals: Iterable[int], cluster_domain: str) -> list[str]:
-    """The launcher first where it runs ranks too (B093, B103)."""
-    name = job.metadata.name
-    pods = [names.launcher_name(name)] if job.spec.is_launcher_worker else []
-    pods += [names.worker_name(name, ordinal) for ordinal in ordinals]
-    return [
-        names.host_name(pod, job_name=name, namespace=job.metadata.namespace, cluster_domain=cluster_domain)
-        for pod in pods
-    ]
+def _launcher_hosts(job: MPIJob, cluster_domain: str) -> list[str]:
+    """The launcher, where it runs ranks too (B093, B103)."""
+    return [_host(job, names.launcher_name(job.metadata.name), cluster_domain)] if job.spec.is_launcher_worker else []
+
+
+def _worker_hosts(job: MPIJob, ordinals: Iterable[int], cluster_domain: str) -> list[str]:
+    return [_host(job, names.worker_name(job.metadata.name, ordinal), cluster_domain) for ordinal in ordinals]
+
+
+def _host(job: MPIJob, pod: str, cluster_domain: str) -> str:
+    return names.host_name(
+        pod, job_name=job.metadata.name, namespace=job.metadata.namespace, cluster_domain=cluster_domain
+    )
