@@ -19,13 +19,12 @@ from mpi_operator.events import EventRecorder, ObjectReference
 from mpi_operator.metrics import Metrics
 from mpi_operator.plan.outcome import Event, Plan, Refusal, Step
 from mpi_operator.plan.status_patch import build_status_patch
+from mpi_operator.reasons import SERVER_WARNING
 from mpi_operator.shell.announced import Announced
 from mpi_operator.shell.observe import Holder
 from mpi_operator.shell.resources import MPI_JOBS
 from mpi_operator.shell.send import Held, Hopeless, Outdated, Refused, Result, Sender, Sent, SingleAction
 from mpi_operator.shell.warnings import WarningTap
-
-API_WARNING = "APIWarning"
 
 _log = structlog.get_logger(__name__)
 
@@ -103,17 +102,16 @@ class Applier:
 
     def _take_steps(self, job: MPIJob, steps: Sequence[Step], written: Written) -> Outcome:
         """Take the steps one after the other, and none after one with a failure."""
-        tap = WarningTap(self._api)
-        attempt = _Attempt(Sender(tap, self._resources), written, self._metrics)
+        attempt = _Attempt(self._api, self._resources, written, self._metrics)
         outcome = _COMPLETE
         for step in steps:
             outcome = self._take(step, attempt)
             if not outcome.is_complete:
                 break
-        if tap.warnings:
-            text = "; ".join(tap.warnings)
-            _log.warning("the API server warned about what was created", key=job.key, warnings=text)
-            self._emit(job, [Event(type="Warning", reason=API_WARNING, message=text, once=API_WARNING)])
+        if attempt.warnings:
+            _log.warning("the API server warned about what was created", key=job.key, warnings=attempt.warnings)
+            reason = SERVER_WARNING.name
+            self._emit(job, [Event(type="Warning", reason=reason, message=attempt.warnings[0], once=reason)])
         return outcome
 
     def _take(self, step: Step, attempt: _Attempt) -> Outcome:
@@ -184,23 +182,29 @@ class _Ending(msgspec.Struct, frozen=True):
 
 
 class _Attempt:
-    """Sends the single actions of one plan, from several threads."""
+    """Sends the single actions of one plan, from several threads, and keeps what the server warned of."""
 
-    def __init__(self, sender: Sender, written: Written, metrics: Metrics) -> None:
-        self._sender = sender
+    def __init__(self, api: Api, resources: Mapping[str, Resource], written: Written, metrics: Metrics) -> None:
+        self._api = api
+        self._resources = resources
         self._written = written
         self._metrics = metrics
+        self.warnings: list[str] = []
 
     def send(self, action: SingleAction) -> _Ending:
         kind = "Secret" if isinstance(action, EnsureSecret) else action.kind
+        tap = WarningTap(self._api)
         result: Result | ApiError
         try:
-            result = self._sender.send(action)
+            result = Sender(tap, self._resources).send(action)
         except ApiError as error:
             result = error
         self._metrics.child_writes.labels(type(action).__name__, kind, _RESULT_NAMES.get(type(result), "error")).inc()
         if isinstance(result, Sent) and result.identity is not None:
             self._written(kind, result.identity)
+        if tap.warnings:
+            text = "; ".join(tap.warnings)
+            self.warnings.append(SERVER_WARNING.message(kind=kind, name=action.name, message=text))
         return _Ending(action, result)
 
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from random import Random
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from clockwork import Clock, StopToken
+from informers.api import Api
 from informers.informer import Informer
-from informers.list_watch import ListWatch, Undecodable
+from informers.list_watch import Undecodable
 from informers.metadata import KubernetesObject
 from informers.metrics import InformerReadings
 from informers.notifications import Deleted
 from informers.resource import Resource
+from informers.resource_list_watch import ResourceListWatch
 from informers.sync import start_informers, wait_for_sync
 from mpi_operator import names
 from mpi_operator.api.observed import ConfigMap, Job, Pod, Service
@@ -24,27 +26,21 @@ from workqueue import INITIAL_PRIORITY, Queue
 ObjectT = TypeVar("ObjectT", bound=KubernetesObject)
 
 
-class Source(Protocol):
-    """Makes list/watches of one scope of namespaces."""
-
-    def __call__(self, resource: Resource, object_type: type[ObjectT], *, label_selector: str) -> ListWatch[ObjectT]:
-        """Return the list/watch of the resource's objects that the selector takes; the empty one takes all."""
-        ...
-
-
 class InformerSet:
     """Five informers: MPIJobs, and the pods, Jobs, Services and ConfigMaps that carry the operator's label.
 
     There is none for Secrets (security.md). Every event adds the keys of the MPIJobs that should look to `queue`, at
     once and without a limit (B059); those of the first lists with a low priority. `on_deleted` hears of each MPIJob
-    that is gone, `on_undecodable` of each version of one that cannot be read. Safe from any thread.
+    that is gone, `on_undecodable` of each version of one that cannot be read. `namespace` "" means all. Safe from
+    any thread.
     """
 
     def __init__(
         self,
-        source: Source,
+        api: Api,
         queue: Queue[str],
         *,
+        namespace: str,
         clock: Clock,
         random: Random,
         stop: StopToken,
@@ -54,7 +50,7 @@ class InformerSet:
     ) -> None:
         def build(resource: Resource, object_type: type[ObjectT], **settings: Any) -> Informer[ObjectT]:  # noqa: ANN401
             selector = "" if resource is MPI_JOBS else names.OPERATOR_SELECTOR
-            list_watch = source(resource, object_type, label_selector=selector)
+            list_watch = ResourceListWatch(api, resource, object_type, namespace=namespace, label_selector=selector)
             return Informer(list_watch, clock=clock, random=random, stop_token=stop, on_fatal=on_fatal, **settings)
 
         self._mpi_jobs = build(MPI_JOBS, MPIJob, on_undecodable=on_undecodable)
