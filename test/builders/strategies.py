@@ -7,7 +7,9 @@ from typing import Any
 import msgspec
 from hypothesis import strategies as st
 
+from mpi_operator.api.defaults import apply_defaults
 from mpi_operator.api.types import MPIJob
+from test.builders.jobs import JSONObject
 
 _SCALARS = st.none() | st.booleans() | st.integers(-5, 5) | st.sampled_from(["", "a", "/root/.ssh", "ssh-auth", "é"])
 _JSON = st.recursive(
@@ -16,11 +18,11 @@ _JSON = st.recursive(
 _PATHS = ["/root/.ssh", "/root/.ssh/", "/etc/mpi", "/etc", "/", "relative", "/home/mpiuser/.ssh", "", "/a:b"]
 
 
-def _optional(**fields: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
+def _optional(**fields: st.SearchStrategy[Any]) -> st.SearchStrategy[JSONObject]:
     return st.fixed_dictionaries({}, optional=fields)
 
 
-def _containers() -> st.SearchStrategy[list[dict[str, Any]]]:
+def _containers() -> st.SearchStrategy[list[JSONObject]]:
     mounts = st.lists(_optional(name=st.sampled_from(["a", "ssh-auth"]), mountPath=st.sampled_from(_PATHS)), max_size=2)
     variables = st.lists(
         _optional(name=st.sampled_from(["A", "K_MPI_JOB_ROLE"]), value=st.text(max_size=2)), max_size=2
@@ -39,7 +41,7 @@ def _containers() -> st.SearchStrategy[list[dict[str, Any]]]:
     return st.lists(container, min_size=1, max_size=2)
 
 
-def well_formed_templates() -> st.SearchStrategy[dict[str, Any]]:
+def well_formed_templates() -> st.SearchStrategy[JSONObject]:
     """Templates that have containers and whose fields have the right types, with values of all kinds."""
     return st.fixed_dictionaries(
         {
@@ -69,7 +71,7 @@ def well_formed_templates() -> st.SearchStrategy[dict[str, Any]]:
     )
 
 
-def _replica_specs() -> st.SearchStrategy[dict[str, Any] | None]:
+def _replica_specs() -> st.SearchStrategy[JSONObject | None]:
     templates = well_formed_templates() | st.dictionaries(st.sampled_from(["spec", "metadata"]), _JSON, max_size=2)
     return st.none() | _optional(
         replicas=st.none() | st.integers(-2, 12),
@@ -106,3 +108,20 @@ def raw_jobs() -> st.SearchStrategy[bytes]:
 def stored_jobs() -> st.SearchStrategy[MPIJob]:
     """Jobs as stored, without defaults."""
     return raw_jobs().map(lambda raw: msgspec.json.decode(raw, type=MPIJob))
+
+
+def valid_jobs() -> st.SearchStrategy[MPIJob]:
+    """Defaulted jobs of which most are valid, with templates of all kinds."""
+
+    def spec_of(launcher: JSONObject, worker: JSONObject | None, fields: JSONObject) -> MPIJob:
+        replica_specs = {"Launcher": {"template": launcher}, "Worker": worker and {"template": worker}}
+        spec = {"mpiReplicaSpecs": replica_specs, "runLauncherAsWorker": worker is None, **fields}
+        raw = {"metadata": {"name": "pi", "namespace": "default", "uid": "1"}, "spec": spec}
+        return apply_defaults(msgspec.json.decode(msgspec.json.encode(raw), type=MPIJob))
+
+    fields = _optional(
+        mpiImplementation=st.sampled_from(["OpenMPI", "Intel", "MPICH"]),
+        sshAuthMountPath=st.sampled_from(["/root/.ssh", "/home/mpiuser/.ssh"]),
+        runLauncherAsWorker=st.just(value=True),
+    )
+    return st.builds(spec_of, well_formed_templates(), st.none() | well_formed_templates(), fields)
