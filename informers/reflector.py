@@ -153,8 +153,9 @@ class Reflector(Generic[Object]):
         try:
             listed = self._initial_list.read(self._resource_version, stop)
         except ApiError as error:
-            result = "expired" if isinstance(error, Expired) else "error"
-            self._metrics.record_list(result, self._clock.monotonic() - started)
+            if not stop.is_set():
+                result = "expired" if isinstance(error, Expired) else "error"
+                self._metrics.record_list(result, self._clock.monotonic() - started)
             raise
         self._take(listed, started)
 
@@ -202,7 +203,7 @@ class Reflector(Generic[Object]):
             self._initial_list.is_version_unavailable = False
             self._take(listed, started)
             self._check_consistency(listed, stop)
-            return self._follow(events, started=started, is_synthetic=False, stop=stop)
+            return self._follow(events, started=started, stop=stop, has_event=True)
 
     def _check_consistency(self, listed: Listed[Object], stop: StopToken) -> None:
         if self._options.consistency_check == "off":
@@ -242,14 +243,19 @@ class Reflector(Generic[Object]):
             return self._ended(error, started, stop, is_connected=False)
 
     def _follow(
-        self, events: Iterator[WatchEvent[Object]], *, started: float, is_synthetic: bool, stop: StopToken
+        self,
+        events: Iterator[WatchEvent[Object]],
+        *,
+        started: float,
+        stop: StopToken,
+        has_event: bool = False,
+        is_synthetic: bool = False,
     ) -> WatchEnd:
-        """Deliver events until the watch ends.
+        """Deliver events until the watch ends; `has_event` says that it has brought some already.
 
         `is_synthetic` says that the watch was opened without a version: until the first event that is not ADDED,
         events come in any order, so their versions say nothing about what has been seen.
         """
-        has_event = False
         try:
             for event in events:
                 if stop.is_set():
