@@ -59,7 +59,7 @@ class Buildah:
             raise ClusterError(
                 f"buildah cannot read {archive}: {answer.stderr.strip()}; remove its folder and try again"
             )
-        subprocess.run([*self._command, "tag", answer.stdout.split()[-1], reference], check=True, capture_output=True)
+        self._tag(answer.stdout.split()[-1], reference)
 
     def build(
         self,
@@ -77,18 +77,25 @@ class Buildah:
         `volumes` (path on this machine to path in the build) are seen by RUN only and leave no trace in the image.
         Raises ClusterError with the end of the log when a step fails.
         """
-        reference = local_reference(target)
+        identity = archive.with_suffix(".id")
         # chroot isolation needs no runtime and no namespaces of its own, so that this works inside containers.
-        build = [*self._command, "bud", "--layers", "--isolation", "chroot", "--pull-never", "--tag", reference]
+        build = [*self._command, "bud", "--layers", "--isolation", "chroot", "--pull-never"]
         for name, value in arguments.items():
             build += ["--build-arg", f"{name}={value}"]
         for source, destination in volumes.items():
             build += ["--volume", f"{source}:{destination}:ro"]
-        build += ["--file", str(dockerfile), str(context)]
+        build += ["--iidfile", str(identity), "--file", str(dockerfile), str(context)]
         doing = f"building {target.image.name}"
         run_logged(build, log=log, doing=doing, echo=self._echo)
-        push = [*self._command, "push", "--quiet", reference, f"docker-archive:{archive}:{target.image.reference}"]
+        # An archive holds all names of its image, so ours is given only once it is written.
+        image = identity.read_text().strip()
+        push = [*self._command, "push", "--quiet", image, f"docker-archive:{archive}:{target.image.reference}"]
         run_logged(push, log=log, doing=doing, echo=self._echo)
+        self._tag(image, local_reference(target))
+        identity.unlink()
+
+    def _tag(self, image: str, reference: str) -> None:
+        subprocess.run([*self._command, "tag", image, reference], check=True, capture_output=True)
 
 
 def local_reference(target: Target) -> str:

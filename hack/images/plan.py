@@ -10,7 +10,7 @@ from hack.cluster.cache import digest
 from hack.images.catalog import DockerfileRecipe, Image
 
 # To be raised when this package builds something else from the same inputs.
-RECIPE_VERSION = 1
+RECIPE_VERSION = 2
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
