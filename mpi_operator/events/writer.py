@@ -6,7 +6,7 @@ from enum import StrEnum
 from random import Random
 
 import structlog
-from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt, stop_any
+from tenacity import RetryCallState, Retrying, retry_if_exception
 
 from clockwork import StopToken
 from informers.api import MERGE_PATCH, Api
@@ -46,7 +46,7 @@ class Writer:
         """Send `write`; return what became of it. Raises nothing that a server or a network can cause."""
         retrying = Retrying(
             retry=retry_if_exception(_is_unanswered),
-            stop=stop_any(stop_after_attempt(TRIES), self._is_hurried),
+            stop=self._is_last_try,
             wait=self._choose_delay,
             sleep=self._sleep,
             reraise=True,
@@ -93,8 +93,8 @@ class Writer:
             stop=self._abort,
         )
 
-    def _is_hurried(self, _: RetryCallState) -> bool:
-        return self._hurry.is_set()
+    def _is_last_try(self, state: RetryCallState) -> bool:
+        return state.attempt_number >= TRIES or self._hurry.is_set()
 
     def _sleep(self, seconds: float) -> None:
         self._hurry.wait(seconds)
