@@ -10,6 +10,7 @@ import subprocess
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import ClassVar
 
 from tenacity import RetryError, Retrying, retry_if_result, stop_after_delay, wait_fixed
 
@@ -23,9 +24,12 @@ POLL_SECONDS = 0.05
 class Component:
     """A program that was started with its output in a log file; the owner calls `stop()`.
 
-    The program is ended by the kernel when the thread that started it ends, so that nothing outlives a killed test.
-    Not thread-safe.
+    The program is ended by the kernel when the thread that started it ends, so that nothing outlives a killed test;
+    a `detached` one lives on. Not thread-safe.
     """
+
+    _outliving: ClassVar[list[subprocess.Popen[bytes]]] = []
+    """The detached ones: kept, so that they can be waited for if they end before this process."""
 
     def __init__(self, name: str, command: Sequence[str], log: Path, *, detached: bool = False) -> None:
         self.name = name
@@ -35,6 +39,9 @@ class Component:
             self._process = subprocess.Popen(
                 [*prefix, *command], stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
             )
+        if detached:
+            self._outliving[:] = [process for process in self._outliving if process.poll() is None]
+            self._outliving.append(self._process)
 
     @property
     def pid(self) -> int:
