@@ -71,7 +71,9 @@ class Delays(Generic[K]):
         if ready_at is None or ready_at > now:
             return None
         key = heapq.heappop(self._heap)[2]
-        return Delayed(key, ready_at, self._entries.pop(key)[2])
+        priority = self._entries.pop(key)[2]
+        self._compact()
+        return Delayed(key, ready_at, priority)
 
     def clear(self) -> int:
         """Forget all keys; return how many there were."""
@@ -85,6 +87,8 @@ class Delays(Generic[K]):
         return known is not None and known[1] == place
 
     def _compact(self) -> None:
-        if len(self._heap) > 2 * len(self._entries) + _SLACK:
+        if not self._entries:
+            self._heap.clear()  # old places would keep keys alive
+        elif len(self._heap) > 2 * len(self._entries) + _SLACK:
             self._heap = [entry for entry in self._heap if self._is_current(entry[2], entry[1])]
             heapq.heapify(self._heap)

@@ -146,11 +146,11 @@ class Queue(Generic[K]):
     def done(self, key: K) -> None:
         """Give a key back; if it was added meanwhile it is ready again. A key that was not handed out is ignored."""
         with self._lock:
+            now = self._clock.monotonic()
+            self._take_ready(now)
             handed_out = self._processing.pop(key, None)
             if handed_out is None:
                 return
-            now = self._clock.monotonic()
-            self._take_ready(now)
             pending = self._dirty.get(key)
             if pending is not None:
                 self._push(key, pending.priority, now)
