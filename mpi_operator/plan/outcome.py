@@ -32,7 +32,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
        each is tried whatever becomes of the others. After a step with a failure no further step is taken.
     3. `status_write` last: write `status`, unless an action failed. If the failures are refusals for good,
        `plan_after_refusal` says what to write instead; any other failure is retried as a whole.
-    4. `transitions` and `counters`: only after the status write of this plan has succeeded.
+    4. `transitions` and `counters`: only after the status write of this plan has succeeded. A `once` key among them
+       is remembered too.
     5. `events`: without a status write, each at most once per process by its `once` key, which is remembered then.
     6. `look_again_seconds`: plan again after that time, even if nothing happens; None means that an event will come.
 

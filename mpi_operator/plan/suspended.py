@@ -1,0 +1,54 @@
+"""Jobs that are to be stopped, or to stay so (lifecycle.md 4)."""
+
+from __future__ import annotations
+
+from mpi_operator.children.config_map.plan import plan_config_map
+from mpi_operator.children.launcher import plan as launcher
+from mpi_operator.children.service.plan import plan_service
+from mpi_operator.children.ssh_secret.plan import plan_ssh_secret
+from mpi_operator.children.workers import plan as workers
+from mpi_operator.plan.compose import build_violation_events, compose
+from mpi_operator.plan.facts import Facts
+from mpi_operator.plan.names_wait import look_again_for_names
+from mpi_operator.plan.outcome import Plan, Step
+from mpi_operator.plan.status import status_of_suspended
+
+
+def plan_suspended(facts: Facts) -> Plan:
+    """Suspend the launcher's Job, then delete every worker, then keep what outlives a suspension, then say so."""
+    removal = workers.plan_removal(facts.workers)
+    if facts.violations:
+        steps: tuple[Step, ...] = (launcher.plan_suspension(facts.launcher), removal)
+    else:
+        job_actions = launcher.plan_job(
+            facts.job, facts.launcher, is_suspended=True, is_held=facts.job.spec.waits_for_workers
+        )
+        may_create = facts.launcher.job is None and facts.may_create_pods
+        steps = (
+            job_actions if facts.launcher.job is not None else (),
+            removal,
+            _kept(facts),
+            job_actions if may_create else (),
+        )
+    return compose(
+        facts,
+        status_of_suspended(facts),
+        steps=steps,
+        events=build_violation_events(facts),
+        look_again=look_again_for_names(facts),
+    )
+
+
+def _kept(facts: Facts) -> Step:
+    job, snapshot = facts.job, facts.snapshot
+    return (
+        *plan_service(job, snapshot.service),
+        *plan_config_map(
+            job,
+            snapshot.config_map,
+            running=[worker.ordinal for worker in facts.workers.running],
+            restarts="",
+            cluster_domain=facts.settings.cluster_domain,
+        ),
+        *plan_ssh_secret(job, snapshot.secret),
+    )
