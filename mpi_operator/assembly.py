@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import threading
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from random import Random
 
@@ -78,26 +78,16 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
 class Operator:
     """The components of one process.
 
-    `start()` once, then `stop()` or wait for `on_ended`, then `join()`, all in one thread. Caches are filled at once,
-    also in a standby; the workers run from when this process leads and its caches are synced. An operator that ends
-    by itself calls `on_ended`, from any thread.
+    `start()` once, then `join()`, which returns when the operator has ended: after `stop()`, or by itself. Caches are
+    filled at once, also in a standby; the workers run from when this process leads and its caches are synced.
     """
 
-    def __init__(
-        self,
-        options: Options,
-        planner: Planner,
-        environment: Environment,
-        metrics: Metrics,
-        *,
-        on_ended: Callable[[], None],
-    ) -> None:
+    def __init__(self, options: Options, planner: Planner, environment: Environment, metrics: Metrics) -> None:
         clock, random = environment.clock, environment.random
         self._options = options
         self._clock = clock
         self._metrics = metrics
         self._stop = StopToken(clock=clock)
-        self._stop.on_set(on_ended)
         self._synced = StopToken(clock=clock)
         self._lock = threading.Lock()
         self._exit_code = EXIT_STOPPED

@@ -26,6 +26,7 @@ from mpi_operator.shell.resources import MPI_JOBS
 from mpi_operator.shell.send import Held, Hopeless, Outdated, Refused, Result, Sender, Sent, SingleAction
 from mpi_operator.shell.warnings import WarningTap
 
+_JOB_DECODER = msgspec.json.Decoder(MPIJob)
 _log = structlog.get_logger(__name__)
 
 Written = Callable[[str, Identity], None]
@@ -38,6 +39,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     All fields empty: it was carried out. Else the first of these that is set says what follows. `holders`: names that
     others hold, to be planned with. `refusals`: actions that the server refused for good. `is_outdated`: the plan
     was made from an old view. `is_hopeless`: the namespace is going. `error`: a failure that a repetition may mend.
+    `stored` is the job as the plan's own status write left it, or as it was read.
     """
 
     error: ApiError | None = None
@@ -45,11 +47,12 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     is_outdated: bool = False
     refusals: tuple[Refusal, ...] = ()
     holders: tuple[Holder, ...] = ()
+    stored: MPIJob | None = None
 
     @property
     def is_complete(self) -> bool:
         """Whether everything was done."""
-        return self == _COMPLETE
+        return not (self.error or self.is_hopeless or self.is_outdated or self.refusals or self.holders)
 
 
 _COMPLETE = Outcome()
@@ -83,19 +86,18 @@ class Applier:
 
         Events and counters are emitted only after the status write that they tell of; nothing after a failed one.
         """
+        stored = job
         if plan.status_write == "first":
             outcome = self._write_status(job, plan, written)
-            if not outcome.is_complete:
+            if outcome.stored is None:
                 return outcome
+            stored = outcome.stored
         outcome = self._take_steps(job, plan.steps, written)
         if not outcome.is_complete:
-            if outcome.refusals or outcome.holders:
-                # What was done before stays done, and its events are not planned again.
-                self._emit(job, plan.events)
-            return outcome
+            return msgspec.structs.replace(outcome, stored=stored)
         if plan.status_write == "last":
             outcome = self._write_status(job, plan, written)
-            if not outcome.is_complete:
+            if outcome.stored is None:
                 return outcome
         self._emit(job, plan.events)
         return _COMPLETE
@@ -156,7 +158,7 @@ class Applier:
         self._emit(job, plan.transitions)
         for counter in plan.counters:
             getattr(self._metrics, f"jobs_{counter}").inc()
-        return _COMPLETE
+        return Outcome(stored=_JOB_DECODER.decode(answer.body))
 
     def _emit(self, job: MPIJob, events: Sequence[Event]) -> None:
         for event in events:

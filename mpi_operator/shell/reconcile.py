@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from random import Random
 from typing import TypeAlias
@@ -40,7 +40,7 @@ _log = structlog.get_logger(__name__)
 
 
 Decide: TypeAlias = Callable[[Snapshot, Settings, datetime], Plan]
-DecideAgain: TypeAlias = Callable[[Snapshot, Plan, Sequence[Refusal], Settings, datetime], Plan]
+DecideAgain: TypeAlias = Callable[[Snapshot, Plan, tuple[Refusal, ...], Settings, datetime], Plan]
 
 
 class Planner(msgspec.Struct, frozen=True, kw_only=True):
@@ -149,7 +149,7 @@ class Reconciler:
             _log.warning("the API server refused a write", key=job.key, error=refusal.message)
         now = self._clock.wall().replace(microsecond=0)
         following = self._planner.plan_after_refusal(snapshot, plan, outcome.refusals, self._planner.settings, now)
-        recorded = self._applier.apply(job, following, written=written)
+        recorded = self._applier.apply(outcome.stored or job, following, written=written)
         if recorded.error is not None:
             raise recorded.error
         delay_seconds = self._refusals.when(job.key)
