@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from informers.api import Answer, Api
+from informers.api import Api
 from informers.errors import AlreadyExists, NamespaceTerminating, NotFound
 from informers.object_identity import Identity, OwnerReference, decode_identity, identity_of
 from informers.resource import Resource
@@ -72,27 +72,27 @@ def create_once(
     except NamespaceTerminating as error:
         return NamespaceGoing(error.message)
     except AlreadyExists as taken:
-        holder = _read_holder(api, resource, wanted, timeout=timeout)
-        if holder is None:
+        outcome = _judge_holder(api, resource, wanted, owner, timeout=timeout)
+        if outcome is None:
             raise taken from None
-        return _judge(holder, owner)
+        return outcome
     return Created(decode_identity(answer.body, action=action), answer.body)
 
 
-def _read_holder(api: Api, resource: Resource, wanted: Identity, *, timeout: float | None) -> Answer | None:
+def _judge_holder(
+    api: Api, resource: Resource, wanted: Identity, owner: OwnerReference, *, timeout: float | None
+) -> AlreadyOurs | NameTerminating | NameTaken | None:
+    """Return whose the object of the wanted name is, or None if there is none any more."""
     action = f"read the {resource.kind} that holds the name {wanted.namespace}/{wanted.name}"
     path = resource.path(namespace=wanted.namespace, name=wanted.name)
     try:
-        return api.request("GET", path, timeout=timeout, action=action)
+        answer = api.request("GET", path, timeout=timeout, action=action)
     except NotFound:
         return None
-
-
-def _judge(answer: Answer, owner: OwnerReference) -> CreateOutcome:
-    holder = decode_identity(answer.body, action=f"read a child of {owner.kind} {owner.name}")
+    holder = decode_identity(answer.body, action=action)
     other = holder.controller
-    if other is None or (other.kind, other.name) != (owner.kind, owner.name):
-        return NameTaken(holder)
-    if other.uid != owner.uid or holder.is_terminating:
+    if other is not None and other.uid == owner.uid:
+        return NameTerminating(holder) if holder.is_terminating else AlreadyOurs(holder, answer.body)
+    if other is not None and (other.kind, other.name) == (owner.kind, owner.name):
         return NameTerminating(holder)
-    return AlreadyOurs(holder, answer.body)
+    return NameTaken(holder)
