@@ -133,8 +133,8 @@ class Recorder:
             self._closing.set("the event recorder is closing")
             self._changed.notify_all()
             thread = self._thread
-        if thread is None:
-            return True
+            if thread is None:
+                return self._drop_queue() == 0
         is_flushed = self._has_ended.wait(timeout_seconds)
         self._abort.set("the event recorder was not flushed in time")
         if not thread.join(_ABORT_LIMIT_SECONDS):
@@ -149,9 +149,16 @@ class Recorder:
                 self._write_all(self._flavour.collect_rest())
         finally:
             with self._changed:
-                self._counts["dropped_closed"] += len(self._queue)
-                self._queue.clear()
+                self._drop_queue()
             self._has_ended.set("the event recorder has ended")
+
+    def _drop_queue(self) -> int:
+        """Drop what is queued, with the lock held; return how much that was."""
+        dropped = len(self._queue)
+        self._queue.clear()
+        if dropped:
+            self._counts["dropped_closed"] += dropped
+        return dropped
 
     def _wait_for_work(self) -> bool:
         """Wait for an event, for the flavour's next due time, or for closing; return whether an event is queued."""

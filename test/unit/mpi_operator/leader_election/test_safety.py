@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from clockwork import StopToken
 from informers.errors import ApiError, ConnectionLost
-from mpi_operator.leader_election.attempt import Attempt, Memory, Moment, Reply, Request, Verdict, attempt
+from mpi_operator.leader_election.attempt import Attempt, Memory, Moment, Read, Reply, Request, Verdict, attempt
 from mpi_operator.leader_election.client import LeaseClient
 from mpi_operator.leader_election.lease import Lease
 from mpi_operator.leader_election.release import Release, release
@@ -162,14 +162,16 @@ class Election(RuleBasedStateMachine):
             self.deliver(number)
 
     @rule(number=CANDIDATES, seconds=SECONDS)
-    def complete_slowly_while_the_other_looks(self, number: int, seconds: float) -> None:
+    def write_slowly_while_the_other_looks(self, number: int, seconds: float) -> None:
         candidate = self.candidates[number]
         if candidate.steps is None and not candidate.is_done:
             candidate.begin(self.true_seconds)
         while candidate.request is not None:
+            is_write = not isinstance(candidate.request, Read)
             candidate.reach_server()
-            self.complete(1 - number)
-            self.let_time_go_by(seconds)
+            if is_write:
+                self.complete(1 - number)
+                self.let_time_go_by(seconds)
             self.deliver(number)
 
     @precondition(lambda self: self.is_any(lambda c: c.answer is not None))
