@@ -26,6 +26,8 @@ from informers.testing.routing import Route, build_route
 from informers.testing.script import Script
 from informers.testing.verbs import Verbs
 from informers.testing.watching import Watch
+from informers.transport import ServerConfiguration, Transport, TransportOptions
+from informers.transport.credentials import FixedCredentials
 
 _REAL_LIMIT_SECONDS = 30.0
 
@@ -129,6 +131,15 @@ class FakeApiServer:
             )
         )
         return path
+
+    def configuration(self) -> ServerConfiguration:
+        """Return how to reach this server, with the first of its tokens; a certificate of its is not verified."""
+        headers = {"Authorization": f"Bearer {min(self._tokens)}"} if self._tokens else {}
+        return ServerConfiguration(url=self.url, credentials=FixedCredentials(headers), verify=self._tls is None)
+
+    def transport(self, options: TransportOptions | None = None, *, clock: Clock | None = None) -> Transport:
+        """Return a new transport to this server, which the caller closes."""
+        return Transport(self.configuration(), options or TransportOptions(), clock=clock)
 
     # --- its objects -----------------------------------------------------------------------------------------------
 
