@@ -19,7 +19,6 @@ class TransportOptions(msgspec.Struct, frozen=True, kw_only=True):
       says when to come again. `burst` 0 means twice the rate, at least 1.
     accept_gzip: ask for compressed answers, except of watches. Worth it only where the network is slow.
     user_agent: how the server's audit log and metrics name this client.
-    credential_plugin_timeout: for one run of a kubeconfig's exec plugin.
     """
 
     connect_timeout: float = 5.0
@@ -33,4 +32,3 @@ class TransportOptions(msgspec.Struct, frozen=True, kw_only=True):
     burst: int = 0
     accept_gzip: bool = False
     user_agent: str = "informers"
-    credential_plugin_timeout: float = 30.0
