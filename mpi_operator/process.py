@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from random import Random
 
 import structlog
+from prometheus_client import disable_created_metrics
 
 from clockwork import OwnedThread, SystemClock
 from informers.transport.configuration import ConfigurationError
@@ -67,6 +68,8 @@ def run(options: Options, environment: Mapping[str, str]) -> int:
     """Run one operator and return the exit code; raise ConfigurationError or PortUnavailable when it cannot start."""
     _announce(options, environment)
     clock = SystemClock()
+    # The time of each counter's birth would double the number of series, and tells nothing here.
+    disable_created_metrics()
     metrics = Metrics()
     with (
         open_connections(options, environment, clock, parallel_writes=PARALLEL_WRITES) as connections,

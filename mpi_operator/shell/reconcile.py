@@ -16,7 +16,6 @@ from informers.object_identity import Identity
 from informers.owner import Owner
 from informers.resource import Resource
 from informers.written_versions import WrittenVersions
-from mpi_operator.api.observed import Secret
 from mpi_operator.api.types import MPIJob
 from mpi_operator.metrics import Metrics
 from mpi_operator.plan.outcome import Plan, Refusal
@@ -25,7 +24,7 @@ from mpi_operator.plan.snapshot import Snapshot
 from mpi_operator.shell.announced import Announced
 from mpi_operator.shell.apply import Applier, Outcome, Written
 from mpi_operator.shell.child_caches import ChildCaches
-from mpi_operator.shell.observe import Holder, Observer, build_metadata
+from mpi_operator.shell.observe import Holder, Observer
 from mpi_operator.shell.resources import SECRETS
 from mpi_operator.shell.secret_memory import SecretMemory
 from workqueue import Attempt, Done, ExponentialLimiter, RequeueAfter, Result
@@ -180,6 +179,7 @@ class Reconciler:
         """Remember a write, so that the next sync waits until the caches have seen it."""
         resource = self._resources[kind]
         if resource == SECRETS:
-            self._memory.secrets.put(job.metadata.uid, Secret(metadata=build_metadata(identity), is_usable=True))
+            # The next sync looks at what is there now, labels and all, and remembers that.
+            self._memory.secrets.forget(job.metadata.uid)
         elif resource.name in self._last_versions():
             self._memory.written.record(owner, resource.name, identity.resource_version)
