@@ -167,8 +167,10 @@ class Elector:
                 leadership.finish(End.LOST, result.reason)
 
     def _stop_workers(self, leadership: Leadership) -> bool:
-        have_stopped = self._callbacks.stop_workers(self._validity.seconds_valid())
-        has_returned = leadership.join(self._validity.seconds_valid())
+        try:
+            have_stopped = self._callbacks.stop_workers(self._validity.seconds_valid())
+        finally:
+            has_returned = leadership.join(self._validity.seconds_valid())
         if not (have_stopped and has_returned):
             self._log.error("workers still run at the end of the term; the Lease is left to expire, exit the process")
             return False

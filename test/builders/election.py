@@ -8,6 +8,7 @@ from random import Random
 from typing import Any
 
 from clockwork import FakeClock, OwnedThread, StopToken
+from informers.api import Api
 from mpi_operator.events import EventType, ObjectReference
 from mpi_operator.leader_election.config import Callbacks
 from mpi_operator.leader_election.elector import Elector
@@ -90,13 +91,15 @@ class FixedRandom(Random):
 class Bench:
     """One elector, its server, its clock, and a diary of what its callbacks saw.
 
-    The work waits for its token, and the workers end when told, unless a test replaces `work` or `stop_workers`.
+    `api` takes the place of the server in memory. The work waits for its token, and the workers end when told, unless
+    a test replaces `work` or `stop_workers`.
     """
 
     def __init__(
         self,
         server: LeaseServer,
         *,
+        api: Api | None = None,
         jitter: float = 0.0,
         metrics: Metrics | None = None,
         **changes: Any,
@@ -112,7 +115,7 @@ class Bench:
         self.on_new_leader: Callable[[str], object] = lambda _: None
         self.outcome: Outcome | None = None
         self.elector = Elector(
-            server,
+            api or server,
             options(**changes),
             Callbacks(
                 on_started=self._start,
