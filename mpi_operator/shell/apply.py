@@ -36,14 +36,16 @@ Written = Callable[[str, Identity], None]
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """What became of a plan.
 
-    All fields empty: it was carried out. Else the first of these that is set says what follows. `holders`: names that
-    others hold, to be planned with. `refusals`: actions that the server refused for good. `is_outdated`: the plan
-    was made from an old view. `is_hopeless`: the namespace is going. `error`: a failure that a repetition may mend.
+    All fields empty: it was carried out. Else the first of these that is set says what follows. `error`: a failure
+    that a repetition may mend. `is_hopeless`: the namespace is going. `is_job_outdated`: the job has changed since it
+    was read. `is_outdated`: a child has. `refusals`: actions that the server refused for good. `holders`: names that
+    others hold, to be planned with.
     `stored` is the job as the plan's own status write left it, or as it was read.
     """
 
     error: ApiError | None = None
     is_hopeless: bool = False
+    is_job_outdated: bool = False
     is_outdated: bool = False
     refusals: tuple[Refusal, ...] = ()
     holders: tuple[Holder, ...] = ()
@@ -52,7 +54,18 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_complete(self) -> bool:
         """Whether everything was done."""
-        return not (self.error or self.is_hopeless or self.is_outdated or self.refusals or self.holders)
+        is_interrupted = self.error is not None or self.is_hopeless or self.is_job_outdated or self.is_outdated
+        return not (is_interrupted or self.refusals or self.holders)
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether nothing but refusals, and names that others hold, kept the plan from being carried out."""
+        return bool(self.refusals) and msgspec.structs.replace(self, refusals=(), holders=()).is_complete
+
+    @property
+    def is_only_held(self) -> bool:
+        """Whether nothing but names that others hold kept the plan from being carried out."""
+        return bool(self.holders) and msgspec.structs.replace(self, holders=()).is_complete
 
 
 _COMPLETE = Outcome()
@@ -151,7 +164,7 @@ class Applier:
                 "PATCH", path, body=msgspec.json.encode(patch), content_type=MERGE_PATCH, action=action
             )
         except (Conflict, NotFound):
-            return Outcome(is_outdated=True)
+            return Outcome(is_job_outdated=True)
         except ApiError as error:
             return Outcome(error=error)
         written(MPI_JOBS.kind, decode_identity(answer.body, action=action))

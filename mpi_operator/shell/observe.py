@@ -19,7 +19,7 @@ from mpi_operator.plan.live_reads import LiveRead, ReadKind, live_reads
 from mpi_operator.plan.snapshot import Snapshot
 from mpi_operator.shell.announced import Announced
 from mpi_operator.shell.child_caches import ChildCaches
-from mpi_operator.shell.resources import RESOURCES
+from mpi_operator.shell.resources import MPI_JOBS, RESOURCES
 from mpi_operator.shell.secret_memory import SecretMemory
 from mpi_operator.ssh_key import is_usable
 
@@ -73,6 +73,17 @@ class Observer:
         snapshot = _with_holders(snapshot, holders)
         found = {read.kind: self._read(job, read) for read in live_reads(snapshot)}
         return _with_live(snapshot, found)
+
+    def read_job(self, job: MPIJob) -> MPIJob | None:
+        """Return the job as it is now, None when it is gone or another has its name. Raises ApiError."""
+        action = f"read MPIJob {job.key} again, because it has changed"
+        path = MPI_JOBS.path(namespace=job.metadata.namespace, name=job.metadata.name)
+        try:
+            body = self._api.request("GET", path, action=action).body
+        except NotFound:
+            return None
+        live = _decode(_JOB_DECODER.decode, body, action=action)
+        return live if live.metadata.uid == job.metadata.uid else None
 
     def _read(self, job: MPIJob, read: LiveRead) -> Observed | None:
         resource = RESOURCES[read.kind]
@@ -128,6 +139,7 @@ def _with_holders(snapshot: Snapshot, holders: Sequence[Holder]) -> Snapshot:
     return msgspec.structs.replace(snapshot, pods=tuple(pods.values()), **changes)
 
 
+_JOB_DECODER = msgspec.json.Decoder(MPIJob)
 _SECRET_DECODER = msgspec.json.Decoder(_SecretObject)
 _TYPES: dict[str, Callable[..., Observed]] = {"Service": Service, "ConfigMap": ConfigMap, "Secret": Secret, "Job": Job}
 _FIELDS = {"Service": "service", "ConfigMap": "config_map", "Secret": "secret", "Job": "launcher_job"}

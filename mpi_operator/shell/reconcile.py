@@ -129,16 +129,26 @@ class Reconciler:
 
         holders: dict[tuple[str, str], Holder] = {}
         for _ in range(ROUNDS):
-            now = self._clock.wall().replace(microsecond=0)
             snapshot = self._observer.observe(job, tuple(holders.values()))
-            plan = self._planner.plan(snapshot, self._planner.settings, now)
+            plan = self._planner.plan(snapshot, self._planner.settings, self._now())
             outcome = self._applier.apply(job, plan, written=written)
-            if outcome.error is not None or outcome.is_hopeless or outcome.is_outdated or not outcome.holders:
+            if outcome.is_job_outdated:
+                live = self._observer.read_job(job)
+                if live is None:
+                    return self._end("gone", Done())
+                job = live
+            elif outcome.is_only_held:
+                job = outcome.stored or job
+                holders |= {(holder.kind, holder.identity.name): holder for holder in outcome.holders}
+            else:
                 break
-            holders |= {(holder.kind, holder.identity.name): holder for holder in outcome.holders}
-        if outcome.refusals and outcome.error is None and not outcome.is_hopeless:
+        if outcome.is_refused:
             return self._settle_refusals(job, snapshot, plan, outcome, written)
         return self._conclude(job.key, plan, outcome)
+
+    def _now(self) -> datetime:
+        """Return the time in whole seconds, which is what Kubernetes keeps."""
+        return self._clock.wall().replace(microsecond=0)
 
     def _settle_refusals(
         self, job: MPIJob, snapshot: Snapshot, plan: Plan, outcome: Outcome, written: Written
@@ -146,8 +156,9 @@ class Reconciler:
         """Record what the server refused, and try again later."""
         for refusal in outcome.refusals:
             _log.warning("the API server refused a write", key=job.key, error=refusal.message)
-        now = self._clock.wall().replace(microsecond=0)
-        following = self._planner.plan_after_refusal(snapshot, plan, outcome.refusals, self._planner.settings, now)
+        following = self._planner.plan_after_refusal(
+            snapshot, plan, outcome.refusals, self._planner.settings, self._now()
+        )
         recorded = self._applier.apply(outcome.stored or job, following, written=written)
         if recorded.error is not None:
             raise recorded.error
@@ -162,7 +173,7 @@ class Reconciler:
             raise outcome.error
         if outcome.is_hopeless:
             return self._end("hopeless", Done())
-        if outcome.is_outdated:
+        if outcome.is_job_outdated or outcome.is_outdated:
             return self._end("outdated", RequeueAfter(OUTDATED_SECONDS))
         if outcome.holders:
             return self._end("held", RequeueAfter(STALE_SECONDS))
