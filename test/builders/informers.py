@@ -166,11 +166,12 @@ class ScriptedSource:
 
 
 class Recorder:
-    """A handler that writes down what it is told, one short text a call."""
+    """A handler that writes down what it is told, one short text a call, and then calls `on_call` with it."""
 
-    def __init__(self, on_call: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(self, on_call: Callable[[str], object] = lambda _: None) -> None:
         self.calls: list[str] = []
         self._on_call = on_call
+        self._changed = threading.Condition(threading.Lock())
 
     def on_add(self, obj: Pod, *, is_initial: bool) -> None:
         self._note(f"{'initial' if is_initial else 'add'} {obj}")
@@ -182,8 +183,17 @@ class Recorder:
         self._note(f"{'deleted' if deleted.final else 'vanished'} {deleted.last_known}")
 
     def _note(self, call: str) -> None:
-        self.calls.append(call)
+        with self._changed:
+            self.calls.append(call)
+            self._changed.notify_all()
         self._on_call(call)
+
+    def await_calls(self, count: int) -> list[str]:
+        """Block, in real time, until there were `count` calls, and return all; raise TimeoutError after 10 s."""
+        with self._changed:
+            if not self._changed.wait_for(lambda: len(self.calls) >= count, 10):
+                raise TimeoutError(f"{len(self.calls)} of {count} calls: {self.calls}")
+            return list(self.calls)
 
 
 class FixedRandom(Random):
