@@ -13,7 +13,10 @@ from informers.testing.rejection import Rejection
 
 
 class Respond(msgspec.Struct, frozen=True):
-    """Answer with a Status of this code; `retry_after` becomes the Retry-After header, `body` replaces the Status."""
+    """Answer with a Status of this code; `retry_after` becomes the Retry-After header, `body` replaces the Status.
+
+    `headers` go with a `body` only.
+    """
 
     code: int
     reason: str = ""
@@ -21,6 +24,7 @@ class Respond(msgspec.Struct, frozen=True):
     causes: tuple[str, ...] = ()
     retry_after: int | None = None
     body: bytes | None = None
+    headers: dict[str, str] = msgspec.field(default_factory=dict)
 
     def rejection(self) -> Rejection:
         """Return the answer as an exception."""

@@ -339,7 +339,7 @@ class FakeApiServer:
         try:
             if isinstance(scripted, faults.Respond):
                 if scripted.body is not None:
-                    return scripted.code, scripted.body, _retry_after(scripted.retry_after)
+                    return scripted.code, scripted.body, scripted.headers | _retry_after(scripted.retry_after)
                 raise scripted.rejection()
             self._authenticate(request)
             if route is None:

@@ -16,8 +16,6 @@ def build_transport_error(error: Exception, *, url: str, action: str) -> Transpo
     """Return the error for a failure of urllib3."""
     if isinstance(error, exceptions.ReadTimeoutError):
         return IdleTimeout(f"{url} sent nothing for too long", action=action)
-    if isinstance(error, exceptions.ConnectTimeoutError):
-        return ConnectionLost(f"{url} could not be reached in time", action=action)
     if _is_caused_by(error, ConnectionRefusedError):
         return ConnectionRefused(f"nobody listens at {url}", action=action)
     return ConnectionLost(f"the connection to {url} failed: {error}", action=action)
