@@ -110,9 +110,9 @@ class Elector:
         finally:
             self._validity.end()
             try:
-                self._callbacks.on_stopped()
-            finally:
                 self._notifier.close()
+            finally:
+                self._callbacks.on_stopped()
 
     def _acquire(self, stop: StopToken) -> bool:
         vacancy = Vacancy(self._client, self._options, stop, self._clock, self._random)
