@@ -200,7 +200,7 @@ class Elector:
             forgetful = msgspec.structs.replace(result.memory, term=None)
             result = Attempt(Verdict.LOST, forgetful, "the renewal was noticed only after the renew deadline")
         if result.verdict is Verdict.LOST:
-            self._validity.end()
+            self._validity.revoke()
         if result.verdict is Verdict.HELD and is_renewal and result.is_slow_path:
             self._metrics.count_slow_renewal(self._options.name)
         self._memory = result.memory

@@ -21,21 +21,28 @@ class Validity:
         self._clock = clock
         self._lock = threading.Lock()
         self._term: Term | None = None
+        self._is_revoked = False
         self._epoch = NEVER_LED
 
     def begin(self, term: Term) -> None:
         """Hold `term`."""
         with self._lock:
             self._term = term
+            self._is_revoked = False
             self._epoch = term.epoch
 
     def extend(self, term: Term) -> bool:
         """Hold `term` in place of the present one if that is still good; return whether it was."""
         with self._lock:
-            if not is_leading(self._term, self._clock.boottime()):
+            if not self._may_act():
                 return False
             self._term = term
             return True
+
+    def revoke(self) -> None:
+        """End acting at once, because the Lease is known to be lost; the term's times stay, for those who clean up."""
+        with self._lock:
+            self._is_revoked = True
 
     def end(self) -> None:
         """Hold nothing."""
@@ -45,7 +52,10 @@ class Validity:
     def is_leader(self) -> bool:
         """Return whether acting is allowed at this moment."""
         with self._lock:
-            return is_leading(self._term, self._clock.boottime())
+            return self._may_act()
+
+    def _may_act(self) -> bool:
+        return not self._is_revoked and is_leading(self._term, self._clock.boottime())
 
     @property
     def epoch(self) -> int:

@@ -118,10 +118,20 @@ def test_1_9_6_a_hung_renewal_neither_prolongs_leadership_nor_hides_its_end_from
 def test_1_9_7_seeing_another_holder_ends_the_term_at_once() -> None:
     bench = Bench(LeaseServer()).lead()
     bench.server.change(holderIdentity="other")
+    might_act: list[bool] = []
+
+    def stop_workers(_: float) -> bool:
+        might_act.append(bench.elector.is_leader())
+        return True
+
+    bench.stop_workers = stop_workers
     bench.clock.step(2)
     outcome = bench.finish()
+    assert might_act == [False]
     assert (outcome.end, outcome.reason) == (End.LOST, "the Lease is held by other")
-    assert (outcome.is_released, bench.server.holder) == (False, "other")
+    assert (outcome.workers_ended, outcome.is_released, bench.server.holder) == (True, False, "other")
+    # The workers may not act any more, but get what is left of the lease to end.
+    assert "stop workers within 13 s" in bench.diary.entries
 
 
 def test_E11_a_stop_in_the_middle_of_the_renewing_put_still_releases() -> None:

@@ -51,6 +51,19 @@ def test_an_ended_term_keeps_its_epoch_only() -> None:
     assert not validity.extend(build_term(2, 0.0, options()))
 
 
+def test_a_revoked_term_ends_acting_at_once_but_keeps_its_times() -> None:
+    clock = FakeClock()
+    validity = Validity(clock)
+    validity.begin(build_term(2, 0.0, options()))
+    clock.step(4)
+    validity.revoke()
+    assert not validity.is_leader()
+    assert not validity.extend(build_term(2, 3.0, options()))
+    assert (validity.seconds_valid(), validity.last_renew_age_seconds()) == (11, 4)
+    validity.begin(build_term(3, 4.0, options()))
+    assert validity.is_leader()
+
+
 class SuspendedClock(FakeClock):
     """A machine that slept: boottime went on while monotonic time stood still."""
 
