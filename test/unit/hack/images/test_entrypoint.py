@@ -16,7 +16,7 @@ OWN_NAME = "pi-launcher.pi.default.svc.cluster.local"
 # DNS is a file of names; an hour is a file of seconds; sleeping adds to it, and lets the next name appear.
 STUBS = {
     "getent": 'echo "$*" >> "$WORLD/asked"; [ "$1 $2" = "--service=hosts:dns ahosts" ] && grep -qxF "$3" "$WORLD/dns"',
-    "hostname": f'[ "$1" = -f ] && echo {OWN_NAME}',
+    "hostname": f'if [ "$1" = -f ]; then echo {OWN_NAME}; else echo pi-launcher; fi',
     "date": 'cat "$WORLD/now"',
     "sleep": (
         'echo "$1" >> "$WORLD/pauses"; echo $(($(cat "$WORLD/now") + 1)) > "$WORLD/now"; '
@@ -90,6 +90,7 @@ def test_B338_only_a_launcher_waits(world: World, role: str) -> None:  # noqa: N
     [
         pytest.param("w-0.pi.default.svc slots=2\nw-1.pi.default.svc slots=2\n", ["w-0", "w-1"], id="Open MPI"),
         pytest.param("w-0.pi.default.svc:2\nw-1.pi.default.svc:2\n", ["w-0", "w-1"], id="Intel MPI and MPICH"),
+        pytest.param("pi-launcher:1\nw-0.pi.default.svc:1\n", ["w-0"], id="the launcher runs ranks too"),
         pytest.param("# all\n\n  w-0.pi.default.svc\t slots=1 # first\n", ["w-0"], id="comments and blanks"),
     ],
 )
