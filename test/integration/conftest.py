@@ -1,0 +1,95 @@
+"""A bare control plane with the CRD and the shipped RBAC rules, and operators that have no other rights."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+import yaml
+
+from hack.cluster.control_plane import ControlPlane, Options
+from hack.manifests import OVERLAYS
+from test.integration.operator_process import LEADING, OperatorProcess
+from test.integration.server import Server
+
+ACCOUNT = "system:serviceaccount:mpi-operator:mpi-operator"
+GROUPS = ("system:serviceaccounts", "system:serviceaccounts:mpi-operator", "system:authenticated")
+LOCK_NAMESPACE = "mpi-operator"
+FAST_ELECTION = (
+    "--leader-elect-lease-duration=3s",
+    "--leader-elect-renew-deadline=2s",
+    "--leader-elect-retry-period=500ms",
+)
+_NUMBERS = itertools.count(1)
+
+StartOperator = Callable[..., OperatorProcess]
+
+
+def apply_overlay(plane: ControlPlane, name: str) -> None:
+    """Install an overlay, without the workloads that nobody would run."""
+    rendered = subprocess.run(
+        ["kubectl", "kustomize", str(OVERLAYS / name)], env=plane.env(), check=True, capture_output=True, text=True
+    ).stdout
+    wanted = [
+        each for each in yaml.safe_load_all(rendered) if each["kind"] not in {"Deployment", "PodDisruptionBudget"}
+    ]
+    subprocess.run(
+        ["kubectl", "apply", "--server-side", "-f", "-"],
+        env=plane.env(),
+        check=True,
+        input=yaml.safe_dump_all(wanted),
+        text=True,
+        capture_output=True,
+    )
+    subprocess.run(
+        ["kubectl", "wait", "--for=condition=Established", "crd/mpijobs.kubeflow.org", "--timeout=30s"],
+        env=plane.env(),
+        check=True,
+        capture_output=True,
+    )
+
+
+@pytest.fixture(scope="session")
+def control_plane() -> Iterator[ControlPlane]:
+    """A control plane with the standalone overlay, which audits what the operator does."""
+    options = Options(audited_users=(ACCOUNT,), enabled_admission=("OwnerReferencesPermissionEnforcement",))
+    with ControlPlane(options) as plane:
+        apply_overlay(plane, "standalone")
+        yield plane
+
+
+@pytest.fixture
+def server(control_plane: ControlPlane) -> Iterator[Server]:
+    """A namespace of the test's own."""
+    with Server(control_plane.kubeconfig, f"test-{next(_NUMBERS)}") as server:
+        yield server
+
+
+@pytest.fixture
+def start_operator(control_plane: ControlPlane, server: Server) -> Iterator[StartOperator]:
+    """Start operators that run the test's namespace with the shipped rights, and end them afterwards."""
+    kubeconfig = control_plane.user_kubeconfig(ACCOUNT, GROUPS)
+    with ExitStack() as stack:
+
+        def start(*arguments: str, kubeconfig: Path = kubeconfig) -> OperatorProcess:
+            process = OperatorProcess(
+                f"--lock-namespace={LOCK_NAMESPACE}",
+                f"--namespace={server.namespace}",
+                *arguments,
+                kubeconfig=kubeconfig,
+            )
+            return stack.enter_context(process)
+
+        yield start
+
+
+@pytest.fixture
+def operator(start_operator: StartOperator) -> OperatorProcess:
+    """An operator that leads."""
+    process = start_operator()
+    process.await_log(LEADING)
+    return process
