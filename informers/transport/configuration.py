@@ -17,6 +17,7 @@ from informers.transport.exec_plugin import ExecPlugin
 from informers.transport.proxy import choose_proxy
 
 _LOG = structlog.get_logger(__name__)
+_WRONG_SHAPE = (TypeError, AttributeError, KeyError)
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 
@@ -91,6 +92,8 @@ def _load_service_account(environ: Mapping[str, str], directory: Path, clock: Cl
 
 def _load_kubeconfig(path: str, context: str, clock: Clock, plugin_timeout: float) -> ServerConfiguration:
     kube_config = import_module("kubernetes.config.kube_config")
+    # The last three are what the loader makes of YAML in another shape than a kubeconfig's.
+    unusable = (kube_config.ConfigException, kube_config.yaml.YAMLError, OSError, ValueError, *_WRONG_SHAPE)
     found = import_module("kubernetes.client.configuration").Configuration()
     try:
         merged = kube_config.KubeConfigMerger(path).config
@@ -104,7 +107,7 @@ def _load_kubeconfig(path: str, context: str, clock: Clock, plugin_timeout: floa
         kube_config.KubeConfigLoader(
             config_dict=merged, active_context=context or None, config_base_path=None
         ).load_and_set(found)
-    except (kube_config.ConfigException, OSError, ValueError) as error:
+    except unusable as error:
         raise ConfigurationError(f"the kubeconfig at {path} cannot be used: {error}") from error
     return ServerConfiguration(
         url=found.host,
