@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
 import msgspec
@@ -16,7 +16,7 @@ from informers.resource import Resource
 from informers.resource_list_watch import ResourceListWatch
 
 Body = Mapping[str, Any] | msgspec.Struct
-Patch = Body | list[Mapping[str, Any]]
+Patch = Body | Sequence[Mapping[str, Any]]
 PropagationPolicy = Literal["Background", "Foreground", "Orphan"]
 
 _Answer = TypeVar("_Answer")

@@ -55,6 +55,8 @@ class Watch:
         self._sent_events = 0
         self._ended = False
         self._check(query)
+        # Read here, before anybody can see that the watch is open: whatever is written after that is a change.
+        self._began_at, self._initial = history.read(route.resource)
 
     def _check(self, query: Mapping[str, str]) -> None:
         if self._wants_initial_events and query.get("resourceVersionMatch") != "NotOlderThan":
@@ -95,15 +97,14 @@ class Watch:
             version = int(self._resource_version)
             self._history.check_watchable(version)
             return version
-        version, objects = self._history.read(self.route.resource)
-        for item in objects.values():
+        for item in self._initial.values():
             if self._is_selected(item):
                 self._apply_due(connection)
                 self._send_event(connection, "ADDED", item)
         if self._wants_initial_events:
             self._apply_due(connection)
-            self._send_initial_bookmark(connection, version)
-        return version
+            self._send_initial_bookmark(connection, self._began_at)
+        return self._began_at
 
     def _send_initial_bookmark(self, connection: Connection, version: int) -> None:
         modes = [each.fault for each in self._due]
