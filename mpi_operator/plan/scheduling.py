@@ -61,4 +61,5 @@ def look_again_for_scheduling(facts: Facts) -> tuple[float | None, ...]:
     is_told = running is not None and running.reason == reasons.UNSCHEDULABLE.name
     if running is None or not is_told or running.last_update_time is None or running.message == unschedulable.message:
         return ()
-    return (REFRESH_SECONDS - (facts.now - running.last_update_time).total_seconds(),)
+    left = REFRESH_SECONDS - (facts.now - running.last_update_time).total_seconds()
+    return (left,) if left > 0 else ()
