@@ -63,6 +63,13 @@ def control_plane() -> Iterator[ControlPlane]:
 
 
 @pytest.fixture
+def control_plane_without_crd() -> Iterator[ControlPlane]:
+    """A control plane of the test's own, with nothing on it."""
+    with ControlPlane() as plane:
+        yield plane
+
+
+@pytest.fixture
 def server(control_plane: ControlPlane) -> Iterator[Server]:
     """A namespace of the test's own."""
     with Server(control_plane.kubeconfig, f"test-{next(_NUMBERS)}") as server:

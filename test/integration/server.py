@@ -25,18 +25,20 @@ NAMESPACES = Resource("", "v1", "namespaces", "Namespace", namespaced=False)
 
 
 class Server:
-    """One namespace of an API server, as the administrator sees it; a context manager.
+    """One namespace of an API server, made anew unless told otherwise, as the administrator sees it.
 
-    Nothing polls: `until` waits on a watch.
+    A context manager. Nothing polls: `until` waits on a watch.
     """
 
-    def __init__(self, kubeconfig: Path, namespace: str) -> None:
+    def __init__(self, kubeconfig: Path, namespace: str, *, is_new: bool = True) -> None:
         self.namespace = namespace
+        self._is_new = is_new
         self._transport = Transport(load_configuration(kubeconfig=str(kubeconfig), environ={}))
         self._numbers = itertools.count(1)
 
     def __enter__(self) -> Self:
-        self.create(NAMESPACES, {"metadata": {"name": self.namespace}})
+        if self._is_new:
+            self.create(NAMESPACES, {"metadata": {"name": self.namespace}})
         return self
 
     def __exit__(self, *_: object) -> None:
