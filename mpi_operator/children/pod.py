@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from typing import Any
 
 from mpi_operator import names
 from mpi_operator.api.pod_template import Container, PodSpec, read_template
+from mpi_operator.api.template_validation import normal_path
 from mpi_operator.api.types import MPIJob, ReplicaSpec
 
 _OWNER_ONLY = 0o600
@@ -102,4 +102,4 @@ def _runs_as_root(spec: PodSpec, main: Container, ssh_auth_mount_path: str) -> b
         return user == 0
     if next((context.run_as_non_root for context in contexts if context.run_as_non_root is not None), False):
         return False
-    return f"{posixpath.normpath(ssh_auth_mount_path)}/".startswith(f"{_ROOT_HOME}/")
+    return f"{normal_path(ssh_auth_mount_path)}/".startswith(f"{_ROOT_HOME}/")

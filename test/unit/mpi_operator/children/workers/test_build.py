@@ -133,6 +133,8 @@ def test_one_container_gets_keys_environment_and_command(annotation: str | None,
     [
         pytest.param("/root/.ssh", a_template(), 0o600, id="B113 root's folder"),
         pytest.param("/root/.ssh/", a_template(), 0o600, id="A1_24 root's folder, written otherwise"),
+        pytest.param("//home/../root/.ssh", a_template(), 0o600, id="A1_24 root's folder, in a roundabout way"),
+        pytest.param("/root/../home/.ssh", a_template(), None, id="A1_24 out of root's folder again"),
         pytest.param("/home/mpiuser/.ssh", a_template(), None, id="B113 another folder, the user unknown"),
         pytest.param("/rooted/.ssh", a_template(), None, id="a folder that only begins like root's"),
         pytest.param("/keys", a_template(securityContext={"runAsUser": 0}), 0o600, id="B113 root, wherever"),
