@@ -56,6 +56,7 @@ class Vacancy:
         self._stop = stop.child()
         self._changed = threading.Condition(threading.Lock())
         self._is_vacant = False
+        self._known_error = ""
         self._thread: OwnedThread | None = None
         self._stop.on_set(self._wake)
 
@@ -90,7 +91,7 @@ class Vacancy:
             except Stopped:
                 return
             except ApiError as error:
-                _log.info("the Lease cannot be watched; it is still read every retry period", error=str(error))
+                self._note_failure(str(error))
             self._stop.wait(self._options.retry_period_seconds * (1 + self._random.random()))
 
     def _follow(self) -> None:
@@ -104,6 +105,12 @@ class Vacancy:
                     with self._changed:
                         self._is_vacant = True
                         self._changed.notify_all()
+
+    def _note_failure(self, error: str) -> None:
+        """Log each failure once while it lasts: it repeats every few seconds, and nothing is wrong but the speed."""
+        log = _log.debug if error == self._known_error else _log.warning
+        log("the Lease cannot be watched; it is still read every retry period", error=error)
+        self._known_error = error
 
     def _report(self, error: BaseException) -> None:
         _log.error("watching the Lease failed; it is still read every retry period", exc_info=error)
