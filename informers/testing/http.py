@@ -56,8 +56,9 @@ class Connection:
         self._socket.sendall(self._head(HTTPStatus.OK, {"Transfer-Encoding": "chunked"}))
 
     def send_chunk(self, data: bytes) -> None:
-        """Send one chunk."""
-        self._socket.sendall(b"%x\r\n%b\r\n" % (len(data), data))
+        """Send one chunk; none for no data, which would mean the end."""
+        if data:
+            self._socket.sendall(b"%x\r\n%b\r\n" % (len(data), data))
 
     def end_stream(self) -> None:
         """Send the last chunk."""

@@ -50,10 +50,12 @@ class Watch:
         self._resource_version = query.get("resourceVersion", "")
         self._timeout_seconds = float(query.get("timeoutSeconds") or 1800)
         self._bookmark_interval_seconds = bookmark_interval_seconds
-        self._due: deque[ScriptedFault] = deque(scripted)
-        self._drip: faults.Drip | None = None
+        self._modes = [each.fault for each in scripted if isinstance(each.fault, faults.StreamMode)]
+        self._drip = next((mode for mode in self._modes if isinstance(mode, faults.Drip)), None)
+        self._scripted = [each for each in scripted if not isinstance(each.fault, faults.StreamMode)]
+        # With the version at which each was injected: what was written before comes before it.
+        self._injected: deque[tuple[int, faults.StreamFault]] = deque()
         self._sent_events = 0
-        self._ended = False
         self._check(query)
         # Read here, before anybody can see that the watch is open: whatever is written after that is a change.
         self._began_at, self._initial = history.read(route.resource)
@@ -71,18 +73,14 @@ class Watch:
     def inject(self, fault: faults.StreamFault) -> None:
         """Make the fault happen now, after what was written before."""
         with self._history.changed:
-            self._due.append(ScriptedFault(fault, 0))
+            self._injected.append((self._history.version, fault))
             self._history.changed.notify_all()
 
     def run(self, connection: Connection) -> bool:
         """Send the watch until it ends; return whether the connection can take another request."""
         connection.start_stream()
         try:
-            for mode in [each for each in self._due if isinstance(each.fault, faults.Drip)]:
-                self._due.remove(mode)
-                self._drip = mode.fault if isinstance(mode.fault, faults.Drip) else None
-            cursor = self._send_initial(connection)
-            self._send_changes(connection, cursor)
+            self._send_changes(connection, self._send_initial(connection))
         except Rejection as rejection:
             self._send_event(connection, "ERROR", rejection.status())
         except _EndOfStream as end:
@@ -99,29 +97,29 @@ class Watch:
             return version
         for item in self._initial.values():
             if self._is_selected(item):
-                self._apply_due(connection)
+                self._apply_scripted(connection)
                 self._send_event(connection, "ADDED", item)
         if self._wants_initial_events:
-            self._apply_due(connection)
+            self._apply_scripted(connection)
             self._send_initial_bookmark(connection, self._began_at)
         return self._began_at
 
     def _send_initial_bookmark(self, connection: Connection, version: int) -> None:
-        modes = [each.fault for each in self._due]
-        if faults.WithholdInitialBookmark() in modes:
+        if faults.WithholdInitialBookmark() in self._modes:
             return
-        value = "false" if faults.FalseInitialBookmark() in modes else "true"
+        value = "false" if faults.FalseInitialBookmark() in self._modes else "true"
         self._send_bookmark(connection, version, value)
 
     def _send_changes(self, connection: Connection, cursor: int) -> None:
         deadline = self._clock.monotonic() + self._timeout_seconds
         next_bookmark = self._clock.monotonic() + self._bookmark_interval_seconds
         while not self._stop.is_set():
-            self._apply_due(connection)
+            self._apply_scripted(connection)
+            self._apply_injected(connection, cursor)
             cursor, changes = self._await_changes(cursor, min(deadline, next_bookmark))
             for change in changes:
                 self._send_change(connection, change)
-                self._apply_due(connection)
+                self._apply_scripted(connection)
             now = self._clock.monotonic()
             if now >= deadline:
                 return
@@ -135,15 +133,9 @@ class Watch:
             while True:
                 changes = self._history.changes_after(self.route.resource, cursor)
                 remaining = until - self._clock.monotonic()
-                if changes or self._is_fault_due() or remaining <= 0 or self._stop.is_set():
+                if changes or self._injected or remaining <= 0 or self._stop.is_set():
                     return max(cursor, self._history.version), changes
                 self._clock.wait(self._history.changed, remaining)
-
-    def _is_fault_due(self) -> bool:
-        return any(
-            not isinstance(each.fault, faults.StreamMode) and each.after_events <= self._sent_events
-            for each in self._due
-        )
 
     def _send_change(self, connection: Connection, change: Change) -> None:
         was = change.old is not None and self._is_selected(change.old)
@@ -155,17 +147,19 @@ class Watch:
             metadata = {**change.old["metadata"], "resourceVersion": str(change.version)}
             self._send_event(connection, "DELETED", {**change.old, "metadata": metadata})
 
-    def _apply_due(self, connection: Connection) -> None:
-        with self._history.changed:
-            due = [
-                each
-                for each in self._due
-                if not isinstance(each.fault, faults.StreamMode) and each.after_events <= self._sent_events
-            ]
-            for each in due:
-                self._due.remove(each)
+    def _apply_scripted(self, connection: Connection) -> None:
+        due = [each for each in self._scripted if each.after_events <= self._sent_events]
         for each in due:
+            self._scripted.remove(each)
             self._apply(connection, each.fault)
+
+    def _apply_injected(self, connection: Connection, cursor: int) -> None:
+        while True:
+            with self._history.changed:
+                if not self._injected or self._injected[0][0] > cursor:
+                    return
+                _, fault = self._injected.popleft()
+            self._apply(connection, fault)
 
     def _apply(self, connection: Connection, fault: faults.StreamFault | faults.StreamMode) -> None:
         match fault:

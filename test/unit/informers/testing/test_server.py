@@ -201,7 +201,6 @@ class TestWatches:
         server.script(fault)
         with running(lambda: watch(api, streaming=True)) as watching:
             server.await_watches(1)
-            server.inject(faults.SendRaw(b""))
             assert server.inject(faults.CloseStream()) == 1
             events = watching.result(LIMIT_SECONDS)
         assert summary(events) == expected
