@@ -117,10 +117,10 @@ def test_discover_hosts(running: list[int], fields: dict[str, Any], expected: st
     assert script(running, **fields) == expected
 
 
-@given(st.permutations(range(12)))
+@given(st.permutations([0, 2, 10, 64, 65]))
 def test_b105_a1_18_hosts_are_in_numeric_order_whatever_order_they_came_in(running: list[int]) -> None:
-    hosts = [line.split()[-1] for line in script(running, workers=12).splitlines()[1:]]
-    assert hosts == [f"pi-worker-{ordinal}.pi.default.svc" for ordinal in range(12)]
+    hosts = [line.split()[-1] for line in script(running, workers=70).splitlines()[1:]]
+    assert hosts == [f"pi-worker-{ordinal}.pi.default.svc" for ordinal in (0, 2, 10, 64, 65)]
 
 
 def test_a3_8_the_version_of_the_hosts_changes_with_the_hosts_only() -> None:

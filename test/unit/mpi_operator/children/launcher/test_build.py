@@ -43,7 +43,7 @@ def a_launcher_of(template: dict[str, Any], **fields: Any) -> MPIJob:
     return a_job(launcher={"template": template}, **fields)
 
 
-def test_b140_b142_b146_b147_the_plainest_launcher() -> None:
+def test_b140_b142_b144_b146_b147_the_plainest_launcher() -> None:
     assert_golden(GOLDEN / "plain.yaml", build_launcher_job(a_job(), is_suspended=False))
 
 
