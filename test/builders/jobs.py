@@ -1,7 +1,5 @@
 """MPIJobs for tests: a row shows only what matters, and the rest is what the operator's own defaulting gives."""
 
-# ruff: noqa: ANN401 - fields of a job are JSON of any kind
-
 from __future__ import annotations
 
 from collections.abc import Mapping
