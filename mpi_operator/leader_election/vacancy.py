@@ -100,6 +100,7 @@ class Vacancy:
         # means that the connection is dead.
         idle_timeout = 2 * self._options.lease_duration_seconds
         with self._client.watch(timeout_seconds=timeout_seconds, idle_timeout=idle_timeout, stop=self._stop) as lines:
+            self._known_error = ""
             for line in lines:
                 if is_vacated(line):
                     with self._changed:

@@ -192,6 +192,18 @@ def test_V16_a_full_queue_drops_and_counts_without_waiting() -> None:
     assert desk.messages() == ["written", "message 0", "message 1"]
 
 
+def test_V16_the_queue_holds_a_thousand() -> None:
+    desk = Desk()
+    desk.hold()
+    desk.record("written")
+    desk.server.await_requests(1)
+    for _ in range(1001):
+        desk.record()
+    assert desk.recorder.counts() == Counts(dropped_full=1)
+    desk.go_on.set()
+    desk.recorder.close(5)
+
+
 def test_1_10_3_no_thread_exists_before_the_first_event() -> None:
     before = threading.active_count()
     desk = Desk()

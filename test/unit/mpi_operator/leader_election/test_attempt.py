@@ -182,6 +182,14 @@ def test_E8_after_a_failing_renewal_it_reads_and_then_renews_without_reading_aga
     assert (server.spec["acquireTime"], server.spec["leaseTransitions"]) == (WALL_TEXT, 0)
 
 
+def test_1_9_4_a_leader_whose_lease_may_have_expired_reads_first_and_does_not_come_back() -> None:
+    server = LeaseServer()
+    candidate = Candidate(server)
+    candidate.attempt(0)
+    assert candidate.attempt(15).verdict is Verdict.LOST
+    assert server.operations == ["get", "create", "get", "update"]
+
+
 def test_E14_a_lease_marked_for_another_holder_is_not_renewed() -> None:
     server = LeaseServer()
     candidate = Candidate(server)

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 import msgspec
 import pytest
+from structlog.testing import capture_logs
 
 from clockwork import FakeClock, OwnedThread, StopToken
-from informers.errors import ConnectionLost
+from informers.errors import ConnectionLost, Forbidden
 from mpi_operator.leader_election.client import LeaseClient
 from mpi_operator.leader_election.vacancy import Vacancy, is_vacated
 from test.builders.election import REAL_LIMIT_SECONDS, FixedRandom
@@ -118,6 +119,20 @@ def test_a_watch_that_cannot_be_opened_is_tried_again() -> None:
     standby.server.change(holderIdentity="")
     assert again.join(REAL_LIMIT_SECONDS)
     standby.vacancy.close()
+
+
+def test_a_failure_that_lasts_is_warned_of_once() -> None:
+    standby = Standby(LeaseServer(a_spec("other")))
+    standby.server.watch_error = Forbidden("leases may not be watched", code=403)
+    with capture_logs() as logs:
+        for _ in range(3):
+            waiting = standby.wait()
+            standby.clock.await_waiters(2)
+            standby.clock.step(3)
+            assert waiting.join(REAL_LIMIT_SECONDS)
+        standby.clock.await_waiters(1)
+        standby.vacancy.close()
+    assert [log["log_level"] for log in logs] == ["warning", "debug", "debug", "debug"]
 
 
 def test_no_thread_watches_before_the_first_wait(standby: Standby) -> None:
