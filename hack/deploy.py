@@ -12,6 +12,7 @@ from hack.cluster.access import Access
 from hack.cluster.errors import ClusterError
 from hack.cluster.go_programs import Echo
 from hack.images.build import build_images
+from hack.images.plan import Target
 
 ROOT = Path(__file__).resolve().parent.parent
 NAMESPACE = "mpi-operator"
@@ -20,11 +21,11 @@ IMAGE_ANNOTATION = "mpi-operator.kubeflow.org/image-content"
 _ROLLOUT_SECONDS = 120
 
 
-def build_manifests(rendered: str, *, content: str | None, arguments: tuple[str, ...] = ()) -> list[dict[str, Any]]:
+def build_manifests(rendered: str, *, image: Target | None, arguments: tuple[str, ...] = ()) -> list[dict[str, Any]]:
     """Return the objects of a rendered overlay, the operator's Deployment adapted. Pure.
 
-    With `content`, the hash of a locally built image, the pods take the image that the node already has and are
-    replaced when it changed. `arguments` are appended to the operator's.
+    With `image`, one that was built here, the pods take what the node already has, and are replaced when its content
+    changed. `arguments` are appended to the operator's.
     """
     documents = [document for document in yaml.safe_load_all(rendered) if document]
     for document in documents:
@@ -32,9 +33,9 @@ def build_manifests(rendered: str, *, content: str | None, arguments: tuple[str,
             template = document["spec"]["template"]
             container = template["spec"]["containers"][0]
             container["args"] = [*container.get("args", ()), *arguments]
-            if content is not None:
-                container["imagePullPolicy"] = "IfNotPresent"
-                template["metadata"].setdefault("annotations", {})[IMAGE_ANNOTATION] = content
+            if image is not None:
+                container |= {"image": image.image.reference, "imagePullPolicy": "IfNotPresent"}
+                template["metadata"].setdefault("annotations", {})[IMAGE_ANNOTATION] = image.content_hash
     return documents
 
 
@@ -45,12 +46,12 @@ def deploy_operator(
 
     Raises ClusterError with the pods' state and logs when they do not get ready.
     """
-    content = None
+    image = None
     if access.choice.kind != "existing":
+        image = build_images(["operator"], echo=echo)["operator"].target
         access.load_images(["operator"], echo=echo)
-        content = build_images(["operator"], echo=echo)["operator"].target.content_hash
     rendered = access.kubectl("kustomize", str(ROOT / "manifests" / "overlays" / overlay))
-    documents = build_manifests(rendered, content=content, arguments=arguments)
+    documents = build_manifests(rendered, image=image, arguments=arguments)
     echo(f"applying manifests/overlays/{overlay}")
     access.kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", stdin=yaml.safe_dump_all(documents))
     access.kubectl("wait", "--for=condition=Established", "--timeout=30s", "crd/mpijobs.kubeflow.org")

@@ -274,9 +274,11 @@ class Starter:
             write_kubeconfig(node.kubeconfig(user), node.server, self._authority.certificate, pair, name=name)
             if user == "kubelet-client":
                 pair.write(directory, user)
-        (directory / "cni").mkdir()
+        for folder in ("cni", "registries/_default"):
+            (directory / folder).mkdir(parents=True)
         texts = {
             "containerd.toml": configuration.build_containerd_configuration(node),
+            "registries/_default/hosts.toml": configuration.build_registry_configuration(),
             "cni/10-pods.conflist": configuration.build_network_configuration(),
             "kubelet.json": configuration.build_kubelet_configuration(node),
             "kube-proxy.json": configuration.build_proxy_configuration(node),

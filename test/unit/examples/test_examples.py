@@ -61,7 +61,7 @@ def test_pi(name: str, tag: str, implementation: str | None) -> None:
 @pytest.mark.parametrize("name", ["pi/pi-intel.yaml", "pi/pi-mpich.yaml"])
 def test_b333_hydra_examples_probe_their_workers(name: str) -> None:
     worker = container(load(name), "Worker")
-    assert worker["imagePullPolicy"] == "Always"
+    assert "imagePullPolicy" not in worker, "an image that the node has is used: clusters without a registry run it too"
     assert worker["readinessProbe"] == {"tcpSocket": {"port": 2222}, "initialDelaySeconds": 2}
 
 
