@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 
 from hack.cluster.access import Access
+from hack.cluster.component import await_true
 from hack.cluster.errors import ClusterError
 from hack.cluster.go_programs import Echo
 from hack.images.build import build_images
@@ -54,8 +55,13 @@ def deploy_operator(
     documents = build_manifests(rendered, image=image, arguments=arguments)
     echo(f"applying manifests/overlays/{overlay}")
     access.kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", stdin=yaml.safe_dump_all(documents))
-    access.kubectl("wait", "--for=condition=Established", "--timeout=30s", "crd/mpijobs.kubeflow.org")
+    await_true(lambda: _is_served(access), 30, lambda: ClusterError("the CRD of MPIJob is not served after 30 s"))
     _await_rollout(access)
+
+
+def _is_served(access: Access) -> bool:
+    """Return whether MPIJobs can be asked for; `kubectl wait` fails while a new CRD has no conditions at all."""
+    return "mpijobs" in access.kubectl("api-resources", "--api-group=kubeflow.org", "--output=name", "--cached=false")
 
 
 def _await_rollout(access: Access) -> None:
