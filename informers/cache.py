@@ -163,7 +163,7 @@ class Cache(Generic[Object]):
                 registration.begin_resyncs(now)
 
     def _tell(self, notifications: Sequence[Notification[Object]]) -> None:
-        changes = tuple(note for note in notifications if not (isinstance(note, Updated) and note.is_resync))
+        changes = tuple([note for note in notifications if not (type(note) is Updated and note.is_resync)])
         self._queue(tuple(notifications), changes)
 
     def _queue(

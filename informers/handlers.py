@@ -60,7 +60,8 @@ class Delivery(Generic[Object]):
         self._clock = clock
         self._on_synced = on_synced
         self._log = _LOG.bind(handler=name)
-        self._condition = threading.Condition(threading.Lock())
+        self._lock = threading.Lock()
+        self._condition = threading.Condition(self._lock)
         self._pending: deque[tuple[float, Notification[Object] | InitialEnd]] = deque()
         self._is_closed = False
         self._is_dropping = False
@@ -74,11 +75,9 @@ class Delivery(Generic[Object]):
     def append(self, notifications: tuple[Notification[Object] | InitialEnd, ...]) -> None:
         """Queue notifications; after `close`, forget them."""
         now = self._clock.monotonic()
-        with self._condition:
-            if self._is_closed:
-                return
-            self._pending.extend([(now, notification) for notification in notifications])
-            self._condition.notify()
+        with self._lock:
+            if not self._is_closed:
+                self._pending.extend([(now, notification) for notification in notifications])
 
     def flush(self) -> None:
         """Handle what is queued, if that is this thread's business."""
@@ -164,6 +163,8 @@ class ThreadedDelivery(Delivery[Object]):
     def append(self, notifications: tuple[Notification[Object] | InitialEnd, ...]) -> None:
         """Queue notifications, and warn of a queue that grows out of hand."""
         super().append(notifications)
+        with self._condition:
+            self._condition.notify()
         if len(self._pending) > WARN_DEPTH and not self._has_warned:
             self._has_warned = True
             self._log.warning("a handler is too slow; its queue grows", depth=len(self._pending))
@@ -204,7 +205,7 @@ class InlineDelivery(Delivery[Object]):
     def flush(self) -> None:
         """Handle what is queued, unless some thread, perhaps this one, is at it."""
         while True:
-            with self._condition:
+            with self._lock:
                 if self._caller is not None or not self._pending:
                     return
                 self._caller = threading.get_ident()

@@ -190,6 +190,7 @@ def test_R30_a_server_that_falls_silent_is_left_after_the_idle_bound_and_the_wat
     world.start()
     first = world.server.requests_of("watch")
     world.server.inject(faults.SilenceStream(), resource=PODS)
+    world.server.await_requests(2, "watch")
     world.put("b")
     world.await_equal()
     watches = world.server.requests_of("watch")

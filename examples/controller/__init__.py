@@ -1,0 +1,1 @@
+"""A controller in one file, to read beside docs/informers.md."""
