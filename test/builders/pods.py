@@ -69,10 +69,11 @@ def a_pod(
     finished_ago: float = 5,
     created_ago: float = 100,
     owner_uid: str | None = None,
+    owned: bool = True,
     labels: Mapping[str, str] | None = None,
     annotations: Mapping[str, str] | None = None,
 ) -> Pod:
-    """A pod with that state.
+    """A pod with that state, of another job of the name with `owner_uid`, of nobody with `owned` False.
 
     `ready` defaults to running; `conditions` are by type, a status or a whole condition. `container` is the raw status
     of its main container; `exit_code` is short for one that ended `finished_ago` seconds before NOW.
@@ -85,6 +86,8 @@ def a_pod(
     if owner_uid is not None:
         metadata["ownerReferences"] = [{**metadata["ownerReferences"][0], "uid": owner_uid}]
     is_ready = phase == "Running" if ready is None else ready
+    if not owned:
+        metadata["ownerReferences"] = []
     listed = {"Ready": "True" if is_ready else "False", **(conditions or {})}
     if exit_code is not None:
         ended = {

@@ -117,7 +117,7 @@ FORMER = a_launcher_pod("old", job_uid="deleted-job-uid", terminating=True, crea
         ),
         a_row(
             "A1.2 A1.3 somebody's pod with the labels of a worker does not count either",
-            a_snapshot(ACCEPTED_WAITING, pods=(READY[0], a_worker(7, owner_uid="foreign")), running=(0,)),
+            a_snapshot(ACCEPTED_WAITING, pods=(READY[0], a_worker(7, owned=False)), running=(0,)),
             steps=((create_workers(ACCEPTED_WAITING, 1),),),
             status={"replica_statuses": counts(worker={"active": 1})},
         ),
