@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, assert_never
 import msgspec
 
 from informers.api import MERGE_PATCH, Answer, Api
-from informers.errors import BadRequest, Conflict, Forbidden, Invalid, NotFound
+from informers.errors import AlreadyExists, BadRequest, Conflict, Forbidden, Invalid, NotFound
 from informers.idempotent_create import AlreadyOurs, Created, NamespaceGoing, NameTaken, NameTerminating, create_once
 from informers.object_identity import Identity, decode_identity
 from informers.resource import Resource
@@ -74,6 +74,9 @@ class Sender:
     def _create(self, kind: str, manifest: Mapping[str, Any]) -> Result:
         try:
             outcome = create_once(self._api, self._resources[kind], manifest)
+        except AlreadyExists:
+            # Whoever had the name was gone before it could be looked at.
+            return Outdated()
         except (Invalid, Forbidden, BadRequest, NotFound) as error:
             # NotFound of a create: the kind is unknown, or the namespace has just gone.
             return Refused(message=error.message)

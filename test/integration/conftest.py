@@ -82,12 +82,13 @@ def start_operator(control_plane: ControlPlane, server: Server) -> Iterator[Star
     kubeconfig = control_plane.user_kubeconfig(ACCOUNT, GROUPS)
     with ExitStack() as stack:
 
-        def start(*arguments: str, kubeconfig: Path = kubeconfig) -> OperatorProcess:
+        def start(*arguments: str, kubeconfig: Path = kubeconfig, **environment: str) -> OperatorProcess:
             process = OperatorProcess(
                 f"--lock-namespace={LOCK_NAMESPACE}",
                 f"--namespace={server.namespace}",
                 *arguments,
                 kubeconfig=kubeconfig,
+                **environment,
             )
             return stack.enter_context(process)
 
