@@ -1,4 +1,3 @@
-# ruff: noqa: T201 - a command-line tool prints
 """How fast the work queue is, and how soon an idle worker wakes: `python -m test.bench.queue`."""
 
 from __future__ import annotations

@@ -349,13 +349,20 @@ def test_D4_delays_that_passed_together_keep_their_order(queue: Queue[str], cloc
 
 @pytest.mark.parametrize("delay", [0.0, -1.0, float("nan")])
 def test_D5_a_delay_that_is_not_positive_means_now(delay: float, queue: Queue[str]) -> None:
+    queue.add_after("later", 1.0)
     queue.add_after("foo", delay)
     assert take_all(queue) == ["foo"]
 
 
-def test_a_delay_without_end_is_accepted_and_never_comes(queue: Queue[str], in_background: InBackground) -> None:
+def test_a_delay_without_end_never_comes_and_is_no_longer_than_a_thread_can_wait(
+    queue: Queue[str], clock: FakeClock, in_background: InBackground
+) -> None:
     queue.add_after("foo", float("inf"))
     worker = in_background(queue.get)
+    clock.await_waiters(1)
+    deadline = clock.next_deadline()
+    assert deadline is not None
+    assert deadline < threading.TIMEOUT_MAX
     assert queue.shutdown() == 1
     assert worker.result(LIMIT_SECONDS) is None
 
