@@ -39,8 +39,13 @@ def a_row(
     """A row: `status` are the fields of the status that change, `expected` the other fields of the plan."""
     following = msgspec.structs.replace(given.job.status, **(status or {}))
     plan = Plan(status=following, **{"status_write": "last" if status else "none", **expected})
+    return pytest.param(given, settings or Settings(), shown(plan), id=sentence)
+
+
+def shown(plan: Plan) -> Plan:
+    """The plan, noted as one that a row expects."""
     ROWS.append(plan)
-    return pytest.param(given, settings or Settings(), plan, id=sentence)
+    return plan
 
 
 def now(kind: str, status: str, reason: str, message: str) -> Condition:
