@@ -10,7 +10,7 @@ from typing import Generic, Protocol
 import structlog
 
 from clockwork import Clock, OwnedThread
-from informers.metadata import Object
+from informers.metadata import Object, key_of
 from informers.metrics import HandlerReadings
 from informers.notifications import Added, Deleted, Notification, Updated
 
@@ -128,9 +128,17 @@ class Delivery(Generic[Object]):
                 self._on_synced()
         except Exception:  # noqa: BLE001 - a user's function; logged, counted, and the next one is not its fault
             self._errors += 1
-            self._log.exception("a handler failed; the notification is not repeated", notification=str(notification))
+            self._log.exception("a handler failed; the notification is not repeated", **_describe(notification))
             return False
         return True
+
+
+def _describe(notification: Notification[Object] | InitialEnd) -> dict[str, str]:
+    """Name a notification for the log: never the object itself, which may hold secrets."""
+    if isinstance(notification, Added | Updated):
+        obj = notification.object if isinstance(notification, Added) else notification.new
+        return {"notification": type(notification).__name__, "key": key_of(obj)}
+    return {"notification": type(notification).__name__, "key": getattr(notification, "key", "")}
 
 
 class ThreadedDelivery(Delivery[Object]):

@@ -101,6 +101,7 @@ class Reflector(Generic[Object]):
         self._streams_cut_short = 0
         self._is_quiet_since_loss = False
         self._resource_version = ""
+        self._asked_delay_seconds = 0.0
         self._last_error: Exception | None = None
 
     @property
@@ -126,7 +127,7 @@ class Reflector(Generic[Object]):
             except Exception as error:  # noqa: BLE001 - a bug must not leave the cache to rot; a new list may mend it
                 self._log.exception("the reflector failed; listing again")
                 self._fail(error)
-            if stop.wait(self._round_backoff.next_delay()):
+            if self._wait(self._round_backoff, stop):
                 return
 
     def _list_and_watch(self, stop: StopToken) -> None:
@@ -138,9 +139,15 @@ class Reflector(Generic[Object]):
             consequence = CONSEQUENCES[end]
             if consequence.relists:
                 return
-            if self._is_delayed(consequence.delay) and stop.wait(self._watch_backoff.next_delay()):
+            if self._is_delayed(consequence.delay) and self._wait(self._watch_backoff, stop):
                 return
             end = self._watch(stop)
+
+    def _wait(self, backoff: Backoff, stop: StopToken) -> bool:
+        """Wait for the backoff, or longer if the server asked for it; return whether `stop` is set."""
+        delay = max(backoff.next_delay(), self._asked_delay_seconds)
+        self._asked_delay_seconds = 0.0
+        return stop.wait(delay)
 
     def _is_delayed(self, delay: Delay) -> bool:
         if delay is Delay.BACKOFF_ON_REPEAT:
@@ -183,11 +190,11 @@ class Reflector(Generic[Object]):
         return None
 
     def _give_up_streaming(self, error: ApiError, remedy: Remedy) -> None:
-        self._metrics.count_streaming_fallback()
         self._streams_cut_short = 0
         if isinstance(error, DecodeError):
             self._metrics.count_decode_errors()
         if remedy is Remedy.LIST_FROM_NOW_ON:
+            self._metrics.count_streaming_fallback()
             self._streams_lists = False
             self._log.warning("the server cannot stream lists; listing page by page from now on", error=str(error))
 
@@ -294,6 +301,7 @@ class Reflector(Generic[Object]):
             return
         if isinstance(error, DecodeError):
             self._metrics.count_decode_errors()
+        self._asked_delay_seconds = error.retry_after or 0.0
         self._log.warning("listing or watching failed; trying again", error=str(error), kind=type(error).__name__)
         self._fail(error)
 

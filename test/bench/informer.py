@@ -97,7 +97,7 @@ def build_informer(
     informer = Informer(
         source,
         clock=clock,
-        random=Random(0),  # noqa: S311 - jitter
+        random=Random(0),
         stop_token=stop,
         options=ReflectorOptions(uses_streaming_list=uses_streaming_list),
         indexers={"job": lambda pod: [pod.metadata.labels.get("training.kubeflow.org/job-name", "")]},

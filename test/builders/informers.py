@@ -158,7 +158,7 @@ class ScriptedSource:
         finally:
             stream.exits += 1
 
-    def _end_if(self, is_over: bool, stop: StopToken) -> None:  # noqa: FBT001 - private
+    def _end_if(self, is_over: bool, stop: StopToken) -> None:
         if is_over:
             self.stop.set("the script has ended")
         if stop.is_set():

@@ -1,4 +1,4 @@
-# ruff: noqa: N802 - names carry the ids of the contract
+
 """Who may adopt an orphan, and how a child is let go."""
 
 from __future__ import annotations

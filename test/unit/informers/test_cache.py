@@ -1,4 +1,4 @@
-# ruff: noqa: N802 - names carry the ids of the contract
+
 """From the reflector to the store and the handlers: what client-go has a delta queue for (informers.md 1.3)."""
 
 from __future__ import annotations
@@ -362,7 +362,7 @@ def test_F17_whatever_several_writers_do_the_handlers_view_ends_as_the_store() -
     world.listed()
 
     def hammer(seed: int) -> None:
-        random = Random(seed)  # noqa: S311 - a history, not a secret
+        random = Random(seed)
         for version in range(300):
             pod = a_pod(random.choice("abcdef"), 1000 * version + seed)
             world.cache.apply(random.choice([added, modified, deleted])(pod))

@@ -1,4 +1,4 @@
-# ruff: noqa: N802 - names carry the ids of the contract
+
 """When an owner may count its cached children."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# ruff: noqa: S311, FBT001, PLR0917 - jitter is no secret; hypothesis names its arguments
+
 """Whatever the history of the server and the faults on the way, the cache ends as the server is."""
 
 from __future__ import annotations

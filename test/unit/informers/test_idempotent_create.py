@@ -1,4 +1,4 @@
-# ruff: noqa: N802 - names carry the ids of the contract
+
 """Creating an object whose name may be taken."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# ruff: noqa: N802, S311 - names carry the ids of the contract; jitter is no secret
+
 from __future__ import annotations
 
 import threading
@@ -146,6 +146,47 @@ def test_the_queue_of_a_slow_handler_shows_depth_and_age(world: World) -> None:
     assert not reading.is_synced
 
 
+def test_a_slow_inline_handler_is_told_of_once(logs: list[Any]) -> None:
+    world = World()
+    inline(world, Recorder(lambda _: world.clock.step(0.011)))
+    inline(world, Recorder(lambda _: world.clock.step(0.009)))
+    world.start(a_pod("a"), a_pod("b"))
+    world.informer.stop()
+    assert [entry["seconds"] for entry in logs if "slow and holds up" in entry["event"]] == [pytest.approx(0.011)]
+
+
+def test_a_queue_beyond_bounds_is_told_of_once(logs: list[Any]) -> None:
+    world = World()
+    release = threading.Event()
+    recorder = Recorder(lambda _: release.wait(10))
+    threaded(world, recorder)
+    world.start(*(a_pod(str(number)) for number in range(10_002)))
+    world.send(added(a_pod("late", 11)))
+    release.set()
+    world.informer.stop(drain=False)
+    assert len([entry for entry in logs if "too slow; its queue grows" in entry["event"]]) == 1
+
+
+def test_the_log_of_a_failure_names_the_object_and_does_not_show_it(logs: list[Any]) -> None:
+    world = World()
+
+    def fail(_: str) -> None:
+        raise RuntimeError("a bug")
+
+    inline(world, Recorder(fail))
+    world.start(a_pod("a", phase="a secret"))
+    world.watch.send(modified(a_pod("a", 11, phase="a secret")))
+    world.send(deleted(a_pod("a", 12, phase="a secret")))
+    world.informer.stop()
+    failures = [entry for entry in logs if entry["log_level"] == "error"]
+    assert [(entry["notification"], entry["key"]) for entry in failures[:3]] == [
+        ("Added", "ns/a"),
+        ("Updated", "ns/a"),
+        ("Deleted", "ns/a"),
+    ]
+    assert "a secret" not in str([{**entry, "exc_info": None} for entry in logs])
+
+
 # --- resync -----------------------------------------------------------------------------------------------------------
 
 
@@ -244,7 +285,7 @@ def test_I5_what_is_set_at_construction_cannot_be_set_later(world: World) -> Non
 
 @pytest.mark.parametrize("is_handler_inline", [True, False])
 def test_I14_a_handler_that_raises_costs_that_item_only_and_still_syncs(
-    is_handler_inline: bool,  # noqa: FBT001 - a table's column
+    is_handler_inline: bool,
     logs: list[Any],
 ) -> None:
     world = World()
@@ -444,6 +485,16 @@ def test_I12_handlers_come_and_go_among_events_and_a_stop() -> None:
     assert [thread for thread in world.informer._threads if not thread.join(10)] == []
 
 
+def test_F9_a_stop_wakes_every_idle_handler() -> None:
+    world = World().start(a_pod("a"))
+    recorders = [Recorder() for _ in range(10)]
+    for recorder in recorders:
+        threaded(world, recorder)
+    for recorder in recorders:
+        recorder.await_calls(1)
+    assert world.informer.stop() == []
+
+
 @pytest.mark.parametrize("life", ["never started", "started and stopped", "with a late handler"])
 def test_I13_no_thread_is_left(life: str) -> None:
     world = World()
@@ -539,7 +590,7 @@ def test_I18_a_stopped_informer_does_not_run_again() -> None:
 
 
 @pytest.mark.parametrize("drain", [True, False])
-def test_the_handlers_outlive_the_reflector_and_are_drained_or_dropped(drain: bool) -> None:  # noqa: FBT001 - a table
+def test_the_handlers_outlive_the_reflector_and_are_drained_or_dropped(drain: bool) -> None:
     world = World()
     release = threading.Event()
     recorder = Recorder(lambda _: release.wait(10))

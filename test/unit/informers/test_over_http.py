@@ -1,4 +1,4 @@
-# ruff: noqa: N802, S311, FBT001 - names carry the ids of the contract; jitter is no secret; table columns
+
 """Informers end to end: over the real transport and a fake API server on loopback."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# ruff: noqa: N802, S311, FBT001 - names carry the ids of the contract; jitter is no secret; table columns
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -439,6 +439,14 @@ def test_what_follows_the_end_of_a_watch(watch: tuple[Step, ...] | ApiError, rel
     assert len(run.source.asked_lists) == 1 + relists
     assert len(run.clock.waits) == delays
     assert run.source.watch_versions[:2] == ["10", "10"]
+
+
+@pytest.mark.parametrize("is_in_stream", [True, False])
+def test_the_server_may_ask_for_a_longer_delay(is_in_stream: bool) -> None:
+    patient = TooManyRequests("come back later", code=429, retry_after=45.0)
+    run = Run().lists(a_page()).watches((patient,) if is_in_stream else patient, THROTTLED).go()
+    assert run.clock.waits[0] == 45
+    assert run.clock.waits[1] < 10, "once"
 
 
 def test_repeated_losses_back_off_until_an_event_comes() -> None:

@@ -1,4 +1,4 @@
-# ruff: noqa: N802 - names carry the ids of the contract
+
 """Batches that double until something fails."""
 
 from __future__ import annotations

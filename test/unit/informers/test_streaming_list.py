@@ -1,4 +1,4 @@
-# ruff: noqa: N802, S311 - names carry the ids of the contract; jitter is no secret
+
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-# ruff: noqa: N802 - names carry the ids of the contract
+
 """When a cache is too old to reconcile on."""
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ def in_background() -> Iterator[InBackground]:
         def run() -> None:
             try:
                 future.set_result(call())
-            except BaseException as error:  # noqa: BLE001 - the test gets it from the future
+            except BaseException as error:
                 future.set_exception(error)
 
         threads.append(OwnedThread(f"background-{len(threads)}", run).start())

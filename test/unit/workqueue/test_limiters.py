@@ -1,4 +1,4 @@
-# ruff: noqa: N802, S311 - names carry the ids of the contract; seeds make tests repeatable
+
 """How long a key waits after each failure."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# ruff: noqa: N802 - names carry the ids of the contract
+
 """What Prometheus is told of a queue."""
 
 from __future__ import annotations

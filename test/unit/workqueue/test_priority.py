@@ -1,4 +1,4 @@
-# ruff: noqa: N802 - names carry the ids of the contract
+
 """The priority order: who comes first, and that nobody starves."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# ruff: noqa: N802 - names carry the ids of the contract
+
 """What a queue promises whatever its order: no key twice at once, no key lost, an orderly end."""
 
 from __future__ import annotations

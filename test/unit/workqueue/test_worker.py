@@ -1,4 +1,4 @@
-# ruff: noqa: N802 - names carry the ids of the contract
+
 """What becomes of a key when its reconcile has ended, and how a pool of workers ends (informers.md 1.8)."""
 
 from __future__ import annotations

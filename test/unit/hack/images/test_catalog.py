@@ -44,12 +44,12 @@ def test_every_image_but_debian_is_built_by_default() -> None:
     assert set(DEFAULT_NAMES) == set(build_catalog()) - {"debian"}
 
 
-def test_B287_the_operator_starts_as_its_entry_point_and_explains_itself_by_default() -> None:  # noqa: N802 - a contract id
+def test_B287_the_operator_starts_as_its_entry_point_and_explains_itself_by_default() -> None:
     text = (PROJECT / "Dockerfile").read_text()
     assert 'ENTRYPOINT ["/opt/mpi-operator"]\nCMD ["--help"]' in text
 
 
-def test_B331_the_operator_is_not_root_and_its_image_is_labelled() -> None:  # noqa: N802 - a contract id
+def test_B331_the_operator_is_not_root_and_its_image_is_labelled() -> None:
     final_stage = (PROJECT / "Dockerfile").read_text().split("\nFROM ")[-1]
     assert "\nUSER 65532:65532\n" in final_stage
     for label in ("licenses", "revision", "source", "version"):

@@ -78,7 +78,7 @@ def test_the_program_takes_the_entry_points_place_with_its_arguments_and_exit_co
 
 
 @pytest.mark.parametrize("role", ["worker", ""])
-def test_B338_only_a_launcher_waits(world: World, role: str) -> None:  # noqa: N802 - a contract id
+def test_B338_only_a_launcher_waits(world: World, role: str) -> None:
     world.tell_dns()
     ended = world.run(K_MPI_JOB_ROLE=role)
     assert ended.stdout == "runs: a b c\n"
@@ -94,7 +94,7 @@ def test_B338_only_a_launcher_waits(world: World, role: str) -> None:  # noqa: N
         pytest.param("# all\n\n  w-0.pi.default.svc\t slots=1 # first\n", ["w-0"], id="comments and blanks"),
     ],
 )
-def test_B338_dns_is_asked_for_the_launcher_itself_and_for_every_host(  # noqa: N802 - a contract id
+def test_B338_dns_is_asked_for_the_launcher_itself_and_for_every_host(
     world: World, hostfile: str, hosts: list[str]
 ) -> None:
     names = [f"{host}.pi.default.svc" for host in hosts]
@@ -107,7 +107,7 @@ def test_B338_dns_is_asked_for_the_launcher_itself_and_for_every_host(  # noqa: 
     assert world.lines("pauses") == []
 
 
-def test_B338_who_is_missing_is_said_once_and_the_wait_backs_off(world: World) -> None:  # noqa: N802 - a contract id
+def test_B338_who_is_missing_is_said_once_and_the_wait_backs_off(world: World) -> None:
     world.hostfile.write_text("w-0.pi.default.svc slots=1\nw-1.pi.default.svc slots=1\n")
     world.will_appear("w-1.pi.default.svc", *["nobody"] * 5, "w-0.pi.default.svc")
     ended = world.run(K_MPI_JOB_ROLE="launcher")
@@ -120,7 +120,7 @@ def test_B338_who_is_missing_is_said_once_and_the_wait_backs_off(world: World) -
     assert ended.stdout == "runs: a b c\n"
 
 
-def test_B338_the_wait_ends_and_names_the_missing_host(world: World) -> None:  # noqa: N802 - a contract id
+def test_B338_the_wait_ends_and_names_the_missing_host(world: World) -> None:
     world.hostfile.write_text("w-0.pi.default.svc slots=1\n")
     ended = world.run(K_MPI_JOB_ROLE="launcher", MPI_DNS_WAIT_SECONDS="5")
     assert "after 5 s DNS still does not know: w-0.pi.default.svc; running the program all the same" in ended.stderr

@@ -1,4 +1,4 @@
-# ruff: noqa: N802 - names carry the ids of the contract
+
 from __future__ import annotations
 
 from typing import Any
@@ -58,7 +58,7 @@ def _fields(reference: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("pause", "is_combined"), [(600.0, True), (600.1, False)])
-def test_the_window_ends_after_ten_minutes_of_silence(pause: float, is_combined: bool) -> None:  # noqa: FBT001 - the expectation
+def test_the_window_ends_after_ten_minutes_of_silence(pause: float, is_combined: bool) -> None:
     events = [an_event(message=f"message {number}") for number in range(9)]
     last = messages([*events, an_event(message="tenth", at=pause)])[-1]
     assert last.startswith("(combined") is is_combined

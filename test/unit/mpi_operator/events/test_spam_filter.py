@@ -1,4 +1,4 @@
-# ruff: noqa: N802 - names carry the ids of the contract
+
 from __future__ import annotations
 
 import pytest
@@ -18,7 +18,7 @@ def test_V2_a_burst_of_25_passes_and_the_next_does_not() -> None:
 
 
 @pytest.mark.parametrize(("pause", "expected"), [(299.0, False), (300.0, True)])
-def test_one_token_comes_back_every_300_seconds(pause: float, expected: bool) -> None:  # noqa: FBT001 - the expectation
+def test_one_token_comes_back_every_300_seconds(pause: float, expected: bool) -> None:
     spam_filter = SpamFilter(SOURCE)
     for _ in range(25):
         spam_filter.admit(an_event())

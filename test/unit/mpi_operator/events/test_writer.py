@@ -1,4 +1,4 @@
-# ruff: noqa: N802 - names carry the ids of the contract
+
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-# ruff: noqa: N802 - names carry the ids of the contract
+
 from __future__ import annotations
 
 import pytest
@@ -23,7 +23,7 @@ class Renewed:
         pytest.param(35.1, False, id="E13 after the lease and the tolerance it is not"),
     ],
 )
-def test_B297_the_check(age: float | None, is_healthy: bool) -> None:  # noqa: FBT001 - the expectation
+def test_B297_the_check(age: float | None, is_healthy: bool) -> None:
     assert (Health(Renewed(age), lease_duration_seconds=15).check() is None) is is_healthy
 
 

@@ -1,4 +1,4 @@
-# ruff: noqa: N802 - names carry the ids of the contract
+
 """The election through the real transport, against a server on loopback."""
 
 from __future__ import annotations

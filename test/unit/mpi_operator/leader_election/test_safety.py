@@ -145,7 +145,7 @@ class Election(RuleBasedStateMachine):
 
     @precondition(lambda self: self.is_any(lambda c: c.request is not None))
     @rule(number=CANDIDATES, deliver=st.booleans())
-    def reach_server(self, number: int, deliver: bool) -> None:  # noqa: FBT001 - drawn by hypothesis
+    def reach_server(self, number: int, deliver: bool) -> None:
         candidate = self.candidates[number]
         if candidate.request is not None:
             candidate.reach_server()

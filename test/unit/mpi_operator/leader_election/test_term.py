@@ -20,7 +20,7 @@ def test_1_9_6_everything_counts_from_the_sending() -> None:
         pytest.param(114.0, False, id="while the lease is still good"),
     ],
 )
-def test_1_9_6_leading_is_a_comparison(now: float, expected: bool) -> None:  # noqa: FBT001 - the expectation
+def test_1_9_6_leading_is_a_comparison(now: float, expected: bool) -> None:
     assert is_leading(build_term(0, 100.0, options()), now) is expected
 
 

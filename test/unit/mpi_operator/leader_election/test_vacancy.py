@@ -29,7 +29,7 @@ EMPTY = {"spec": a_spec("")}
         pytest.param({"type": "MODIFIED", "object": {"spec": 3}}, False, id="what does not decode tells nothing"),
     ],
 )
-def test_a_line_of_a_watch_says_whether_the_lease_is_free(event: object, expected: bool) -> None:  # noqa: FBT001 - the expectation
+def test_a_line_of_a_watch_says_whether_the_lease_is_free(event: object, expected: bool) -> None:
     assert is_vacated(msgspec.json.encode(event)) is expected
 
 

@@ -86,12 +86,12 @@ def _refused_worker(decided: Plan) -> Refusal:
     return Refusal(action=_first_worker(decided), message=QUOTA)
 
 
-def test_B250_B133_A1_10_a_refused_worker_keeps_created_and_start_time() -> None:  # noqa: N802 - contract ids
+def test_B250_B133_A1_10_a_refused_worker_keeps_created_and_start_time() -> None:
     decided = plan(NEW, Settings(), NOW)
     assert _refuse(NEW, decided, _refused_worker(decided)) == FIRST_REFUSAL
 
 
-def test_B251_B159_a_refused_launcher_is_said_with_its_kind_and_name() -> None:  # noqa: N802 - contract ids
+def test_B251_B159_a_refused_launcher_is_said_with_its_kind_and_name() -> None:
     decided = plan(NEW, Settings(), NOW)
     following = _refuse(NEW, decided, Refusal(action=create_launcher(NEW.job), message="denied"))
     assert following.status.conditions[-1].message == "cannot create Job pi-launcher: denied"
@@ -103,7 +103,7 @@ def test_a_refused_secret_is_said_without_anything_of_its_keys() -> None:
     assert following.status.conditions[-1].message == "cannot create Secret pi-ssh: denied"
 
 
-def test_A1_10_the_same_refusal_again_is_neither_written_nor_told() -> None:  # noqa: N802 - a contract id
+def test_A1_10_the_same_refusal_again_is_neither_written_nor_told() -> None:
     told = a_condition("Running", "False", "FailedCreate", NO_WORKER)
     given = a_snapshot(an_accepted_job(told, replicas=counts(worker={})))
     decided = plan(given, Settings(), NOW)

@@ -145,7 +145,7 @@ def test_invalid(given: Snapshot, settings: Settings, expected: Plan) -> None:
     assert plan(given, settings, NOW) == expected
 
 
-def test_A4_10_a_scale_that_makes_a_hostname_too_long_is_refused_alone() -> None:  # noqa: N802 - a contract id
+def test_A4_10_a_scale_that_makes_a_hostname_too_long_is_refused_alone() -> None:
     before = an_accepted_job(IS_RUNNING, name=LONG_NAME, workers=1, replicas=counts(launcher={}, worker={"active": 1}))
     scaled = an_accepted_job(IS_RUNNING, name=LONG_NAME, workers=11, replicas=before.status.replica_statuses)
     given = a_snapshot(before, running=(0,), pods=(a_worker(0, before),), launcher_job=a_launcher_job(before))
@@ -154,7 +154,7 @@ def test_A4_10_a_scale_that_makes_a_hostname_too_long_is_refused_alone() -> None
     assert [(event.reason, event.message[: len(LONG)]) for event in decided.events] == [("ValidationError", LONG)]
 
 
-def test_A4_10_the_job_goes_on_with_the_hosts_that_it_has() -> None:  # noqa: N802 - a contract id
+def test_A4_10_the_job_goes_on_with_the_hosts_that_it_has() -> None:
     before = an_accepted_job(name=LONG_NAME, workers=2, replicas=counts(worker={}))
     scaled = an_accepted_job(name=LONG_NAME, workers=11, replicas=counts(worker={}))
     given = a_snapshot(before)
@@ -168,7 +168,7 @@ def _fields(snapshot: Snapshot) -> dict[str, Any]:
 
 @hypothesis_settings(max_examples=150, deadline=None)
 @hypothesis_given(job=stored_jobs())
-def test_A2_14_whatever_decodes_has_a_plan(job: MPIJob) -> None:  # noqa: N802 - a contract id
+def test_A2_14_whatever_decodes_has_a_plan(job: MPIJob) -> None:
     decided = plan(Snapshot(job=job), Settings(), NOW)
     assert decided == plan(Snapshot(job=job), Settings(), NOW)
     if job.spec.is_managed_elsewhere:

@@ -229,7 +229,7 @@ def test_running(given: Snapshot, settings: Settings, expected: Plan) -> None:
     assert plan(given, settings, NOW) == expected
 
 
-def test_A3_7_a_status_that_somebody_emptied_is_written_again() -> None:  # noqa: N802 - a contract id
+def test_A3_7_a_status_that_somebody_emptied_is_written_again() -> None:
     emptied = a_snapshot(
         an_accepted_job(IS_RUNNING, status={}), pods=(*WORKERS, LAUNCHER), launcher_job=LAUNCHER_JOB, running=(0, 1)
     )

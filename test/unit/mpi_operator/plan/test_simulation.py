@@ -154,7 +154,7 @@ def _check_rest(world: World) -> None:
         assert status.conditions[-1].type == "Running"
 
 
-def _live(policy: str, suspended: bool, clean: str, moves: list[tuple[str, int]]) -> World:  # noqa: FBT001
+def _live(policy: str, suspended: bool, clean: str, moves: list[tuple[str, int]]) -> World:
     run_policy = {"suspend": suspended, "cleanPodPolicy": clean, "backoffLimit": 2}
     world = World(a_raw_job(workers=2, run_policy=run_policy, launcherCreationPolicy=policy))
     for name, number in moves:
@@ -192,7 +192,7 @@ LIVES = st.lists(
 )
 def test_a_job_lives_through_anything(
     policy: str,
-    suspended: bool,  # noqa: FBT001 - hypothesis gives it by name
+    suspended: bool,
     clean: str,
     moves: list[tuple[str, int]],
     order: Any,

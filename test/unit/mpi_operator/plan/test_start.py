@@ -189,13 +189,13 @@ def test_start(given: Snapshot, settings: Settings, expected: Plan) -> None:
     assert plan(given, settings, NOW) == expected
 
 
-def test_B015_nothing_is_ever_written_to_the_job_but_its_status() -> None:  # noqa: N802 - a contract id
+def test_B015_nothing_is_ever_written_to_the_job_but_its_status() -> None:
     decided = plan(Snapshot(job=NEW), Settings(), NOW)
     kinds = [getattr(action, "kind", "") for action in decided.actions]
     assert "MPIJob" not in kinds
 
 
-def test_B083_K5_each_manifest_is_its_own() -> None:  # noqa: N802 - contract ids
+def test_B083_K5_each_manifest_is_its_own() -> None:
     first, second = (plan(Snapshot(job=NEW), Settings(), NOW) for _ in range(2))
     manifest = first.steps[1][0].pods[0].manifest  # type: ignore[union-attr]
     manifest["spec"]["containers"][0]["image"] = "spoilt"

@@ -14,7 +14,7 @@ STORED = MPIJobStatus(
 )
 
 
-def test_B067_equal_statuses_need_no_patch() -> None:  # noqa: N802 - a contract id
+def test_B067_equal_statuses_need_no_patch() -> None:
     assert build_status_patch(STORED, STORED) == {}
 
 
@@ -26,7 +26,7 @@ def test_counters_and_fields_that_go_are_null_because_maps_merge() -> None:
     }
 
 
-def test_B223_an_entry_without_counts_is_written_as_an_empty_one() -> None:  # noqa: N802 - a contract id
+def test_B223_an_entry_without_counts_is_written_as_an_empty_one() -> None:
     assert build_status_patch(MPIJobStatus(), MPIJobStatus(replica_statuses=counts(worker={}))) == {
         "replicaStatuses": {"Worker": {}}
     }
