@@ -127,9 +127,9 @@ class Reconciler:
         def written(kind: str, identity: Identity) -> None:
             self._note(job, owner, kind, identity)
 
-        holders: dict[tuple[str, str], Holder] = {}
+        holders: dict[Holder, None] = {}
         for _ in range(ROUNDS):
-            snapshot = self._observer.observe(job, tuple(holders.values()))
+            snapshot = self._observer.observe(job, tuple(holders))
             plan = self._planner.plan(snapshot, self._planner.settings, self._now())
             outcome = self._applier.apply(job, plan, written=written)
             if outcome.is_job_outdated:
@@ -139,7 +139,7 @@ class Reconciler:
                 job = live
             elif outcome.is_only_held:
                 job = outcome.stored or job
-                holders |= {(holder.kind, holder.identity.name): holder for holder in outcome.holders}
+                holders |= dict.fromkeys(outcome.holders)
             else:
                 break
         if outcome.is_refused:

@@ -84,7 +84,7 @@ class Sender:
             case Created(identity) | AlreadyOurs(identity):
                 return Sent(identity=identity)
             case NameTerminating(identity) | NameTaken(identity):
-                return Held(holder=Holder(kind=kind, identity=identity))
+                return Held(holder=Holder(kind=kind, name=identity.name))
             case NamespaceGoing():
                 return Hopeless()
         assert_never(outcome)

@@ -131,8 +131,10 @@ def test_B284_the_operator_waits_for_the_CRD(control_plane_without_crd: ControlP
         code, text = get(health, "/readyz")
         assert (code, text.splitlines()[0]) == (
             503,
-            "[-]crd: the custom resource mpijobs.kubeflow.org v2beta1 is not served; "
-            "install the CRD, the operator waits for it",
+            (
+                "[-]crd: the custom resource mpijobs.kubeflow.org v2beta1 is not served; "
+                "install the CRD, the operator waits for it"
+            ),
         )
         install_crd(control_plane_without_crd)
         operator.await_log(FILLED)

@@ -1,4 +1,3 @@
-
 """Who may adopt an orphan, and how a child is let go."""
 
 from __future__ import annotations

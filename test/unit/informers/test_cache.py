@@ -1,4 +1,3 @@
-
 """From the reflector to the store and the handlers: what client-go has a delta queue for (informers.md 1.3)."""
 
 from __future__ import annotations

@@ -1,4 +1,3 @@
-
 """When an owner may count its cached children."""
 
 from __future__ import annotations

@@ -1,4 +1,3 @@
-
 """Whatever the history of the server and the faults on the way, the cache ends as the server is."""
 
 from __future__ import annotations
@@ -245,7 +244,7 @@ class View:
     late_by=st.integers(0, 20),
     seed=st.integers(0, 3),
 )
-def test_the_store_and_every_handler_end_as_the_server_is(
+def test_the_store_and_every_handler_end_as_the_server_is(  # noqa: PLR0917 - a rule of a state machine
     history: list[Action],
     is_streaming: bool,
     page_size: int,

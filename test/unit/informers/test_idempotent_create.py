@@ -1,4 +1,3 @@
-
 """Creating an object whose name may be taken."""
 
 from __future__ import annotations

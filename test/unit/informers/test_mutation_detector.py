@@ -1,4 +1,3 @@
-
 import pytest
 
 from clockwork import FakeClock, OwnedThread, StopToken

@@ -1,4 +1,3 @@
-
 """Informers end to end: over the real transport and a fake API server on loopback."""
 
 from __future__ import annotations

@@ -1,4 +1,3 @@
-
 """Batches that double until something fails."""
 
 from __future__ import annotations

@@ -1,4 +1,3 @@
-
 """When a cache is too old to reconcile on."""
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ def in_background() -> Iterator[InBackground]:
         def run() -> None:
             try:
                 future.set_result(call())
-            except BaseException as error:
+            except BaseException as error:  # noqa: BLE001 - whatever it is
                 future.set_exception(error)
 
         threads.append(OwnedThread(f"background-{len(threads)}", run).start())

@@ -1,4 +1,3 @@
-
 """How long a key waits after each failure."""
 
 from __future__ import annotations

@@ -1,4 +1,3 @@
-
 """What Prometheus is told of a queue."""
 
 from __future__ import annotations

@@ -1,4 +1,3 @@
-
 """The priority order: who comes first, and that nobody starves."""
 
 from __future__ import annotations

@@ -1,4 +1,3 @@
-
 """What a queue promises whatever its order: no key twice at once, no key lost, an orderly end."""
 
 from __future__ import annotations

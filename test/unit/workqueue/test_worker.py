@@ -1,4 +1,3 @@
-
 """What becomes of a key when its reconcile has ended, and how a pool of workers ends (informers.md 1.8)."""
 
 from __future__ import annotations

@@ -1,4 +1,3 @@
-
 """Events through the real transport, against a server on loopback."""
 
 from __future__ import annotations

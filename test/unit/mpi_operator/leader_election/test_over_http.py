@@ -1,4 +1,3 @@
-
 """The election through the real transport, against a server on loopback."""
 
 from __future__ import annotations
