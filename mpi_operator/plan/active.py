@@ -27,7 +27,7 @@ from mpi_operator.plan.deadline import deadline_seconds_left, explain_deadline
 from mpi_operator.plan.facts import Facts
 from mpi_operator.plan.failure import Failure
 from mpi_operator.plan.finish import plan_failure
-from mpi_operator.plan.names_wait import look_again_for_names
+from mpi_operator.plan.names_wait import build_foreign_events, look_again_for_names
 from mpi_operator.plan.outcome import Event, Plan, Step
 from mpi_operator.plan.scheduling import look_again_for_scheduling
 from mpi_operator.plan.status import status_of_active, status_of_resuming
@@ -43,15 +43,20 @@ def plan_active(facts: Facts) -> Plan:
         return plan_failure(facts, explain_deadline(facts))
     if replacements.exhausted is not None:
         return plan_failure(facts, _explain_workers(replacements.exhausted, replacements))
+    status = status_of_active(facts)
     return compose(
         facts,
-        status_of_active(facts),
+        status,
         steps=_steps(facts, replacements),
-        events=(*build_violation_events(facts), *_replacement_events(replacements)),
+        events=(
+            *build_violation_events(facts),
+            *build_foreign_events(facts, status),
+            *_replacement_events(replacements),
+        ),
         look_again=(
             deadline,
             replacements.look_again_seconds,
-            *look_again_for_names(facts),
+            *look_again_for_names(facts, status),
             *look_again_for_scheduling(facts),
         ),
     )
@@ -59,12 +64,13 @@ def plan_active(facts: Facts) -> Plan:
 
 def plan_resuming(facts: Facts) -> Plan:
     """Say that the job runs again, and nothing else, before anything is done for it: others act on the status."""
+    status = status_of_resuming(facts)
     return compose(
         facts,
-        status_of_resuming(facts),
+        status,
         write="first",
         steps=_steps(facts, Replacements(restarts=read_restarts(facts.snapshot.config_map))),
-        look_again=look_again_for_names(facts),
+        look_again=look_again_for_names(facts, status),
     )
 
 
@@ -132,11 +138,11 @@ def _kept(facts: Facts, replacements: Replacements) -> tuple[Step, Step]:
         *plan_ssh_secret(job, snapshot.secret),
         *workers.plan_adoption(job, facts.workers),
     )
-    if not _has_run(facts):
-        return kept, ()
     version = hosts_version(build_config_map(job, running=running, cluster_domain=domain)["data"])
     have_changed = any(isinstance(action, Patch) and "data" in action.patch for action in config_map)
-    return kept, launcher.plan_hosts_version(facts.launcher, version, have_hosts_changed=have_changed)
+    return kept, launcher.plan_hosts_version(
+        facts.launcher, version, have_hosts_changed=have_changed and _has_run(facts)
+    )
 
 
 def _has_run(facts: Facts) -> bool:

@@ -65,7 +65,7 @@ def gather(snapshot: Snapshot, settings: Settings, now: datetime) -> Facts:
     job = apply_defaults(snapshot.job)
     reported = validate(job)
     owned = sum(pod.metadata.is_controlled_by(job.metadata.uid) for pod in snapshot.pods)
-    wanted = job.spec.worker_replicas if not reported else (count_workers(job, snapshot.config_map) or owned)
+    wanted = job.spec.worker_replicas if not reported else (_count_hosts(snapshot, job) or owned)
     violations = reported
     is_live = _is_live(snapshot, owned)
     if is_live and wanted and reported and all(violation.field == "metadata.name" for violation in reported):
@@ -92,6 +92,13 @@ def gather(snapshot: Snapshot, settings: Settings, now: datetime) -> Facts:
         is_waiting_for_names=Holder.LEAVING in holders.values() or bool(workers.predecessors),
         may_create_pods=not foreign and Holder.LEAVING not in mounted,
     )
+
+
+def _count_hosts(snapshot: Snapshot, job: MPIJob) -> int | None:
+    """Return how many workers our own ConfigMap lists."""
+    config_map = snapshot.config_map
+    is_ours = config_map is not None and config_map.metadata.is_controlled_by(job.metadata.uid)
+    return count_workers(job, config_map) if is_ours else None
 
 
 def _fixed_names(snapshot: Snapshot) -> dict[Taken, ObjectMeta | None]:

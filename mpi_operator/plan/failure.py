@@ -37,7 +37,8 @@ def explain_job_failure(
             message = f"{message}: {pod.status.message or describe_failure(pod)}"
         else:
             restarting = conditions.find_condition(recorded, conditions.RESTARTING)
-            message = f"{message}: {restarting.message}" if restarting is not None else message
+            if restarting is not None and restarting.reason == reasons.RESTARTING.name:
+                message = f"{message}: {restarting.message}"
     return Failure(reason=reason, message=reasons.limit_message(message), failed_at=failed.last_transition_time)
 
 

@@ -184,7 +184,7 @@ def _with_not_running(facts: Facts, listed: Conditions) -> Conditions:
     if running is None:
         return restarted
     is_overcome = running.reason in _OBSTACLES and not _lacks_children(facts, running)
-    if running.is_true or is_overcome:
+    if running.is_true or is_overcome or running.reason == reasons.WORKERS_NOT_RUNNING.name:
         return _with_workers_not_running(facts, restarted)
     return restarted
 
@@ -222,16 +222,20 @@ def _restarting_message(facts: Facts) -> str | None:
 
 
 def _has_new_attempt_failed(facts: Facts) -> bool:
-    """Whether a Running job's launcher failed since, although it may run again already; each attempt is told once."""
+    """Whether a Running job's launcher failed since, although it may run again already; each attempt is told once.
+
+    Clocks of nodes may be off, so an attempt that was told of is known by its text; the same text may come again in
+    another life of the launcher's Job, so what ended after the job was Running is news unless the launcher runs again.
+    """
     running, restarting = find_condition(facts.conditions, RUNNING), find_condition(facts.conditions, RESTARTING)
     message = _restarting_message(facts)
     attempt = facts.launcher.last_attempt
     if running is None or not running.is_true or message is None or attempt is None:
         return False
-    if restarting is not None and restarting.message == message:
-        return False
     since = running.last_transition_time
-    return not facts.launcher.is_running or attempt.ended_at is None or since is None or attempt.ended_at >= since
+    is_recent = attempt.ended_at is None or since is None or attempt.ended_at >= since
+    is_told = restarting is not None and restarting.message == message
+    return (is_recent and not is_told) if facts.launcher.is_running else (is_recent or not is_told)
 
 
 def _with_restarting(facts: Facts, listed: Conditions) -> Conditions:

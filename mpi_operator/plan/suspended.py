@@ -9,7 +9,7 @@ from mpi_operator.children.ssh_secret.plan import plan_ssh_secret
 from mpi_operator.children.workers import plan as workers
 from mpi_operator.plan.compose import build_violation_events, compose
 from mpi_operator.plan.facts import Facts
-from mpi_operator.plan.names_wait import look_again_for_names
+from mpi_operator.plan.names_wait import build_foreign_events, look_again_for_names
 from mpi_operator.plan.outcome import Plan, Step
 from mpi_operator.plan.status import status_of_suspended
 
@@ -30,12 +30,13 @@ def plan_suspended(facts: Facts) -> Plan:
             _kept(facts),
             job_actions if may_create else (),
         )
+    status = status_of_suspended(facts)
     return compose(
         facts,
-        status_of_suspended(facts),
+        status,
         steps=steps,
-        events=build_violation_events(facts),
-        look_again=look_again_for_names(facts),
+        events=(*build_violation_events(facts), *build_foreign_events(facts, status)),
+        look_again=look_again_for_names(facts, status),
     )
 
 

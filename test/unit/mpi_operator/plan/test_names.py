@@ -25,7 +25,16 @@ from test.builders.rows import (
     since,
     warning,
 )
-from test.builders.snapshots import CREATED, IS_RUNNING, a_condition, a_snapshot, an_accepted_job, counts
+from test.builders.snapshots import (
+    CREATED,
+    IS_NOT_RUNNING_SUSPENDED,
+    IS_RUNNING,
+    IS_SUSPENDED,
+    a_condition,
+    a_snapshot,
+    an_accepted_job,
+    counts,
+)
 
 JOB = an_accepted_job(replicas=counts(worker={}))
 PREDECESSOR = {"uid": "a job that is gone"}
@@ -139,7 +148,18 @@ UNSEEN = a_launcher_job(**BY_GO, spec={"ttlSecondsAfterFinished": 60})
             a_snapshot(
                 RUNNING_JOB, service=FOREIGN_SERVICE, pods=ALL_RUNNING, launcher_job=a_launcher_job(), running=(0, 1)
             ),
-            look_again_seconds=1.0,
+            events=(warning("ErrResourceExists", _taken("Service", "pi"), "ErrResourceExists/Service/pi"),),
+            look_again_seconds=30.0,
+        ),
+        a_row(
+            "nor does a suspended one say anything but that it is suspended, beside a warning",
+            a_snapshot(
+                an_accepted_job(IS_SUSPENDED, IS_NOT_RUNNING_SUSPENDED, run_policy={"suspend": True}),
+                service=FOREIGN_SERVICE,
+                launcher_job=a_launcher_job(suspended=True),
+            ),
+            events=(warning("ErrResourceExists", _taken("Service", "pi"), "ErrResourceExists/Service/pi"),),
+            look_again_seconds=30.0,
         ),
         a_row(
             "A4.12 children of a predecessor are waited for, without event or error",
