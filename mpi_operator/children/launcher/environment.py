@@ -49,6 +49,7 @@ def _mpich(_spec: MPIJobSpec) -> list[tuple[str, str]]:
     return [
         ("HYDRA_HOST_FILE", names.HOSTFILE_PATH),
         ("HYDRA_LAUNCH_EXTRA_ARGS", _SSH_ARGUMENTS),
+        ("HYDRA_LAUNCHER_EXTRA_ARGS", _SSH_ARGUMENTS),  # the name that MPICH 4 and newer read
     ]
 
 

@@ -44,7 +44,11 @@ def environment(container: dict[str, Any] | None = None, **fields: Any) -> list[
         ),
         pytest.param(
             "MPICH",
-            [("HYDRA_HOST_FILE", "/etc/mpi/hostfile"), ("HYDRA_LAUNCH_EXTRA_ARGS", "-o ConnectionAttempts=10")],
+            [
+                ("HYDRA_HOST_FILE", "/etc/mpi/hostfile"),
+                ("HYDRA_LAUNCH_EXTRA_ARGS", "-o ConnectionAttempts=10"),
+                ("HYDRA_LAUNCHER_EXTRA_ARGS", "-o ConnectionAttempts=10"),
+            ],
             id="B152 MPICH",
         ),
     ],
