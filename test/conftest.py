@@ -1,8 +1,11 @@
 """What all tests share: the choice of cluster, and the check that no test leaves a thread behind."""
 
+import gc
 import os
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -34,10 +37,20 @@ def cluster(pytestconfig: pytest.Config) -> Access:
     return open_cluster(pytestconfig.stash[_CHOICE])
 
 
+def _open_sockets() -> set[str]:
+    links = set()
+    for path in Path("/proc/self/fd").iterdir():
+        with suppress(FileNotFoundError):  # the descriptor of this listing itself
+            links.add(str(path.readlink()))
+    return {link for link in links if link.startswith("socket:")}
+
+
 @pytest.fixture(scope="session", autouse=True)
-def no_thread_is_left() -> Iterator[None]:
-    """Fail the session when a thread of ours outlives its owner."""
-    before = set(threading.enumerate())
+def nothing_is_left() -> Iterator[None]:
+    """Fail the session when a thread or a socket outlives its owner (informers.md 0.3)."""
+    threads, sockets = set(threading.enumerate()), _open_sockets()
     yield
-    left = [thread for thread in threading.enumerate() if thread not in before and thread.is_alive()]
-    assert not left, f"threads left behind: {[thread.name for thread in left]}"
+    left = [thread.name for thread in threading.enumerate() if thread not in threads and thread.is_alive()]
+    assert not left, f"threads left behind: {left}"
+    gc.collect()
+    assert not _open_sockets() - sockets, f"sockets left behind: {_open_sockets() - sockets}"
