@@ -41,11 +41,14 @@ RUN mkdir -p /rootfs/etc/ssl/certs /rootfs/usr/lib/ssl /rootfs/opt /rootfs/root 
  && printf '%s\n' 'root:x:0:0:root:/root:/sbin/nologin' 'nonroot:x:65532:65532:nonroot:/tmp:/sbin/nologin' > /rootfs/etc/passwd \
  && printf '%s\n' 'root:x:0:' 'nonroot:x:65532:' > /rootfs/etc/group
 
-# kubernetes/aio is the client's asynchronous twin: half of everything's size, and never imported.
+# kubernetes/aio is the client's asynchronous twin: half of everything's size, and never imported. A read-only root file
+# system cannot take byte code later, so all code is compiled now.
 COPY requirements/runtime.txt /src/requirements/
 RUN python3 -m pip install --no-deps --require-hashes --no-cache-dir --no-compile --break-system-packages --root /rootfs \
       --requirement /src/requirements/runtime.txt \
- && rm -rf /rootfs/usr/local/lib/python3*/dist-packages/kubernetes/aio
+ && rm -rf /rootfs/usr/local/lib/python3*/dist-packages/kubernetes/aio \
+ && python3 -m compileall -q -j 0 --invalidation-mode unchecked-hash -s /rootfs \
+      /rootfs/usr/lib/python3* /rootfs/usr/local/lib
 
 # The build backend is locked as well; it stays in this stage.
 COPY requirements/dev.txt /src/requirements/
@@ -54,22 +57,29 @@ RUN awk '/^[a-z]/ { wanted = /^(hatchling|packaging|pathspec|pluggy|trove-classi
  && python3 -m pip install --no-deps --require-hashes --no-cache-dir --target /backend \
       --requirement /src/requirements/backend.txt
 
-COPY pyproject.toml LICENSE /src/
+COPY pyproject.toml LICENSE THIRD_PARTY_LICENCES.md /src/
 COPY clockwork /src/clockwork
 COPY informers /src/informers
 COPY workqueue /src/workqueue
 COPY mpi_operator /src/mpi_operator
 COPY --chmod=0755 images/operator/mpi-operator /rootfs/opt/mpi-operator
-# A read-only root file system cannot take byte code later, so all of it is compiled now. Running the result once in its own
-# root proves that no library is missing.
+# Running the result once in its own root proves that no library is missing.
 RUN cd /src && touch README.md \
  && PYTHONPATH=/backend python3 -m pip install --no-deps --no-build-isolation --no-cache-dir --no-compile \
       --break-system-packages --root /rootfs . \
  && rm -rf /rootfs/usr/local/bin \
- && python3 -m compileall -q -j 0 --invalidation-mode unchecked-hash -s /rootfs \
-      /rootfs/usr/lib/python3* /rootfs/usr/local/lib \
- && install -D --mode 0644 LICENSE /rootfs/usr/share/doc/mpi-operator/LICENSE \
+ && for package in clockwork informers workqueue mpi_operator; do \
+      python3 -m compileall -q --invalidation-mode unchecked-hash -s /rootfs \
+        /rootfs/usr/local/lib/python3*/dist-packages/$package || exit 1; \
+    done \
  && chroot /rootfs /opt/mpi-operator --help > /dev/null
+
+# The licences of the Python packages beside ours; those of Debian's packages lie where Debian has them, in /usr/share/doc.
+RUN mkdir -p /rootfs/usr/share/licenses/mpi-operator \
+ && cd /rootfs/usr/local/lib/python3*/dist-packages \
+ && find . -path './*.dist-info/*' -type f \( -iname '*licen*' -o -iname 'copying*' -o -iname 'notice*' \) \
+      -exec cp --parents --target-directory /rootfs/usr/share/licenses/mpi-operator {} + \
+ && cp /src/LICENSE /src/THIRD_PARTY_LICENCES.md /rootfs/usr/share/licenses/mpi-operator/
 
 FROM scratch
 COPY --from=builder /rootfs/ /

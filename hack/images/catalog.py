@@ -94,6 +94,7 @@ def build_catalog(pause_reference: str = DEFAULT_PAUSE_REFERENCE) -> dict[str, I
                     "Dockerfile",
                     ".dockerignore",
                     "LICENSE",
+                    "THIRD_PARTY_LICENCES.md",
                     "pyproject.toml",
                     "requirements",
                     "images/operator",
