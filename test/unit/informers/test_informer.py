@@ -454,6 +454,31 @@ def test_I10_a_late_handler_is_synced_only_when_its_call_has_returned(world: Wor
     assert registration.is_synced()
 
 
+def test_I10_two_threads_bring_notifications_to_an_inline_handler_and_one_calls_it(world: World) -> None:
+    early, release, inside = Recorder(), threading.Event(), threading.Semaphore(1)
+    overlaps: list[str] = []
+
+    def call(what: str) -> None:
+        if not inside.acquire(blocking=False):
+            overlaps.append(what)
+            return
+        if what == "initial a@1":
+            release.wait(10)
+        inside.release()
+
+    late = Recorder(call)
+    inline(world, early)
+    world.start(a_pod("a"))
+    adding = OwnedThread("adding", lambda: inline(world, late)).start()
+    late.await_calls(1)
+    world.watch.send(added(a_pod("b", 11)), added(a_pod("c", 12)))
+    early.await_calls(3)
+    release.set()
+    assert late.await_calls(3) == ["initial a@1", "add b@11", "add c@12"]
+    assert adding.join(10)
+    assert overlaps == []
+
+
 def test_I11_a_stopped_informer_takes_no_handler() -> None:
     world = World().start()
     world.informer.stop()

@@ -137,7 +137,7 @@ def test_S6_S10_concurrent_readers_see_only_whole_states() -> None:
                 wrong.append(sizes)
 
     readers = [OwnedThread(f"reader {n}", read).start() for n in range(2)]
-    for turn in range(200):
+    for turn in range(60):
         store.replace(large if turn % 2 else small, str(turn + 2))
     done.set()
     assert all(reader.join(10) for reader in readers)
