@@ -134,13 +134,13 @@ class Reflector(Generic[Object]):
         end = self._list_by_streaming(stop) if self._streams_lists else None
         if end is None:
             self._list_by_pages(stop)
-            end = self._watch(stop)
         while not stop.is_set():
-            consequence = CONSEQUENCES[end]
-            if consequence.relists:
-                return
-            if self._is_delayed(consequence.delay) and self._wait(self._watch_backoff, stop):
-                return
+            if end is not None:
+                consequence = CONSEQUENCES[end]
+                if consequence.relists:
+                    return
+                if self._is_delayed(consequence.delay) and self._wait(self._watch_backoff, stop):
+                    return
             end = self._watch(stop)
 
     def _wait(self, backoff: Backoff, stop: StopToken) -> bool:
@@ -156,6 +156,8 @@ class Reflector(Generic[Object]):
         return delay is Delay.BACKOFF
 
     def _list_by_pages(self, stop: StopToken) -> None:
+        if stop.is_set():
+            return
         started = self._clock.monotonic()
         try:
             listed = self._initial_list.read(self._resource_version, stop)
@@ -164,7 +166,7 @@ class Reflector(Generic[Object]):
                 result = "expired" if isinstance(error, Expired) else "error"
                 self._metrics.record_list(result, self._clock.monotonic() - started)
             raise
-        self._take(listed, started)
+        self._take(listed, started, stop)
 
     def _list_by_streaming(self, stop: StopToken) -> WatchEnd | None:
         """Return how the watch that followed the list ended, or None when the list is to be read page by page."""
@@ -208,7 +210,7 @@ class Reflector(Generic[Object]):
                 listed = initial.read(events, watchdog)
             self._streams_cut_short = 0
             self._initial_list.is_version_unavailable = False
-            self._take(listed, started)
+            self._take(listed, started, stop)
             self._check_consistency(listed, stop)
             return self._follow(events, started=started, stop=stop, has_event=True)
 
@@ -225,7 +227,9 @@ class Reflector(Generic[Object]):
         except ApiError as error:
             self._log.info("consistency check not possible", error=str(error))
 
-    def _take(self, listed: Listed[Object], started: float) -> None:
+    def _take(self, listed: Listed[Object], started: float, stop: StopToken) -> None:
+        if stop.is_set():
+            return
         self._sink.replace(listed)
         self._resource_version = listed.resource_version
         self._last_error = None

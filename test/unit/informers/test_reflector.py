@@ -382,6 +382,7 @@ def test_R26_a_stop_before_the_watch_is_connected_ends_the_run() -> None:
 
     run.lists(stop_after_listing).watches((added(a_pod("b", 11)),)).go()
     assert run.source.asked_watches == []
+    assert run.sink.brought == [], "nor is the list taken"
     assert run.errors == []
 
 

@@ -401,3 +401,17 @@ def test_events_before_the_bookmark_are_initial_and_later_ones_are_not() -> None
     run.informer.add_handler(recorder, name="recorder", enqueue_keys=True)
     run.watches((added(p(1)), DONE, added(p(3)))).go()
     assert recorder.calls == ["initial p1@1", "add p3@3"]
+
+
+def test_a_stop_between_two_attempts_asks_for_nothing_more() -> None:
+    run = Run().watches((lambda: run.stop.set("enough"),), (DONE,))
+    run.source.lists.append(a_page(p(1), version=1))
+    run.go()
+    assert run.streamed == [True]
+    assert run.source.asked_lists == []
+
+
+def test_a_list_that_is_complete_only_after_the_stop_is_not_taken() -> None:
+    run = Run()
+    run.watches((added(p(1)), lambda: run.stop.set("enough"), DONE, added(p(3)))).go()
+    assert run.content == []
