@@ -145,12 +145,20 @@ class ThreadedDelivery(Delivery[Object]):
     """Calls the handler from a thread of its own, so that a slow handler delays nobody else.
 
     The queue has no bound: it warns once beyond 10,000 notifications, and its depth and age are in the metrics. After
-    a failed call the thread pauses for a second.
+    a failed call the thread pauses for a second. `on_fatal` hears of what is no Exception and ends the thread.
     """
 
-    def __init__(self, name: str, handler: Handler[Object], *, clock: Clock, on_synced: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        name: str,
+        handler: Handler[Object],
+        *,
+        clock: Clock,
+        on_synced: Callable[[], None],
+        on_fatal: Callable[[BaseException], None],
+    ) -> None:
         super().__init__(name, handler, clock=clock, on_synced=on_synced)
-        self._thread = OwnedThread(f"handler {name}", self._run)
+        self._thread = OwnedThread(f"handler {name}", self._run, on_error=on_fatal)
 
     def start(self) -> None:
         """Start the thread."""

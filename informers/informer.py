@@ -11,7 +11,7 @@ import structlog
 
 from clockwork import Clock, OwnedThread, StopToken, join_all
 from informers.cache import Cache
-from informers.handlers import Handler, InlineDelivery, ThreadedDelivery
+from informers.handlers import Delivery, Handler, InlineDelivery, ThreadedDelivery
 from informers.index import IndexFunction
 from informers.list_watch import ListWatch, Undecodable
 from informers.metadata import Object
@@ -165,8 +165,7 @@ class Informer(Generic[Object]):
         period. Raises RuntimeError after `stop`, and ValueError for a resync period when the informer has been
         started without any.
         """
-        kind = InlineDelivery if enqueue_keys else ThreadedDelivery
-        delivery = kind(f"{self.name}/{name}", handler, clock=self._clock, on_synced=self._progressed)
+        delivery = self._build_delivery(f"{self.name}/{name}", handler, enqueue_keys=enqueue_keys)
         with self._lifecycle:
             if self._is_stopping or self._stop_token.is_set():
                 raise RuntimeError(f"informer {self.name!r} has been stopped; it takes no handler {name!r}")
@@ -178,6 +177,11 @@ class Informer(Generic[Object]):
             self._cache.attach(registration)
         delivery.flush()
         return registration
+
+    def _build_delivery(self, name: str, handler: Handler[Object], *, enqueue_keys: bool) -> Delivery[Object]:
+        if enqueue_keys:
+            return InlineDelivery(name, handler, clock=self._clock, on_synced=self._progressed)
+        return ThreadedDelivery(name, handler, clock=self._clock, on_synced=self._progressed, on_fatal=self._died)
 
     def _grant_resync(self, asked_seconds: float) -> float:
         if asked_seconds <= 0:

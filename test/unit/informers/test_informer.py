@@ -326,9 +326,16 @@ def test_an_undecodable_object_is_reported_and_stops_nothing() -> None:
     assert sorted(world.informer.store.keys()) == ["ns/b", "ns/barrier", "ns/c"]
 
 
-def test_a_thread_that_dies_is_told() -> None:
+@BOTH
+def test_a_thread_that_dies_is_told(add: Any) -> None:
+    told = threading.Event()
     deaths: list[BaseException] = []
-    world = World(on_fatal=deaths.append)
+
+    def note(death: BaseException) -> None:
+        deaths.append(death)
+        told.set()
+
+    world = World(on_fatal=note)
 
     class Fatal(BaseException):
         pass
@@ -336,10 +343,10 @@ def test_a_thread_that_dies_is_told() -> None:
     def die(_: str) -> None:
         raise Fatal
 
-    inline(world, Recorder(die))
+    add(world, Recorder(die))
     world.source.script_list(a_page(a_pod("a")))
     world.informer.start()
-    assert world.informer._threads[0].join(10)
+    assert told.wait(10)
     world.informer.stop()
     assert [type(death) for death in deaths] == [Fatal]
 

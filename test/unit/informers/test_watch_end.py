@@ -23,6 +23,6 @@ def test_every_list_after_a_watch_waits_for_the_rounds_backoff() -> None:
         pytest.param(ApiError("anything"), True, True, WatchEnd.ERROR, id="any other error"),
     ],
 )
-def test_ends(error: ApiError | None, is_connected: bool, is_within_retry_budget: bool, expected: WatchEnd) -> None:  # noqa: FBT001 - table columns
+def test_ends(error: ApiError | None, is_connected: bool, is_within_retry_budget: bool, expected: WatchEnd) -> None:
     found = classify_end(error, is_connected=is_connected, is_within_retry_budget=is_within_retry_budget)
     assert found is expected
