@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from http import HTTPStatus
 from ssl import SSLContext
 
@@ -39,6 +40,17 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     body: bytes | None = None
 
 
+@contextmanager
+def _naming(call: Call) -> Iterator[None]:
+    """Let errors of credentials and TLS files, which serve all requests, say for which one they were wanted."""
+    try:
+        yield
+    except ApiError as error:
+        if error.action:
+            raise
+        raise type(error)(error.message, action=call.action) from error
+
+
 class Exchange:
     """Sends requests over one pool of connections. Safe from any thread.
 
@@ -62,12 +74,13 @@ class Exchange:
 
         The caller gives the response to `close()`.
         """
-        headers = self._configuration.credentials.headers()
-        response = self._send(call, headers)
-        if response.status == HTTPStatus.UNAUTHORIZED and self._configuration.credentials.refresh(headers):
-            self.close_response(response)
-            response = self._send(call, self._configuration.credentials.headers())
-        return response
+        with _naming(call):
+            headers = self._configuration.credentials.headers()
+            response = self._send(call, headers)
+            if response.status == HTTPStatus.UNAUTHORIZED and self._configuration.credentials.refresh(headers):
+                self.close_response(response)
+                response = self._send(call, self._configuration.credentials.headers())
+            return response
 
     def _send(self, call: Call, headers: Headers) -> BaseHTTPResponse:
         pools = self._current_pools()

@@ -79,6 +79,12 @@ def test_a_file_that_is_gone_for_a_moment_leaves_the_last_token(token: Path, clo
     assert credentials.headers() == bearer("old")
 
 
+def test_an_error_of_credentials_says_for_what_they_were_wanted(server: FakeApiServer, clock: FakeClock) -> None:
+    configuration = ServerConfiguration(url=server.url, credentials=TokenFile(Path("/no/such/token"), clock))
+    with Transport(configuration) as api, pytest.raises(errors.Unauthorized, match="list pods: the token file"):
+        api.request("GET", PATH, action="list pods")
+
+
 @pytest.mark.parametrize("text", [None, " \n"], ids=["no file", "an empty file"])
 def test_no_token_at_all_is_told_with_the_files_name(token: Path, clock: FakeClock, text: str | None) -> None:
     token.unlink()
