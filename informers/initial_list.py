@@ -91,7 +91,11 @@ class InitialList(Generic[T]):
         return listed
 
     def _read_at(self, version: str, stop: StopToken) -> Listed[T]:
-        options = ListOptions(resource_version=version, limit=self._limit_at(version))
+        limit = self._limit_at(version)
+        # A limit beside a version without a match means exactly that version to the server: the list would be as old
+        # as what we have, and the watch from it would expire again and again.
+        match = "NotOlderThan" if limit and version not in ("", "0") else ""
+        options = ListOptions(resource_version=version, resource_version_match=match, limit=limit)
         listed = read_pages(self._list_watch, options, stop)
         if version == "0" and listed.is_paginated:
             # The watch cache would have ignored the limit, so there is none, and a limit does no harm from now on.

@@ -84,6 +84,7 @@ class ControlPlane:
         self._options = options
         self._echo = echo
         self._components: list[Component] = []
+        self._flags: list[str] = []
         self._authority = Authority()
         self.directory = Path()
         self.port = 0
@@ -123,10 +124,20 @@ class ControlPlane:
         etcd_port, peer_port, self.port = free_ports(3)
         etcd_url = f"http://{_LOOPBACK}:{etcd_port}"
         etcd = self._spawn("etcd", programs, etcd_flags(self.directory / "etcd", etcd_url, _LOOPBACK, peer_port))
-        apiserver = self._spawn("kube-apiserver", programs, self._apiserver_flags(etcd_url))
+        self._flags = self._apiserver_flags(etcd_url)
         self.user_kubeconfig(ADMIN, ADMIN_GROUPS)
+        self._start_apiserver(programs)
         etcd.await_ready(lambda: is_healthy(_LOOPBACK, etcd_port, "/health", tls=False), READY_SECONDS)
+
+    def _start_apiserver(self, programs: Path) -> None:
+        apiserver = self._spawn("kube-apiserver", programs, self._flags)
         apiserver.await_ready(lambda: is_healthy(_LOOPBACK, self.port, "/readyz"), READY_SECONDS)
+
+    def restart_apiserver(self) -> None:
+        """Stop the API server and start it again on the same port and data; connections break, objects stay."""
+        apiserver = self._components.pop()
+        apiserver.stop()
+        self._start_apiserver(build_program(KUBERNETES, echo=self._echo))
 
     def _spawn(self, name: str, programs: Path, flags: Sequence[str]) -> Component:
         component = Component(name, [str(programs / name), *flags], self.directory / f"{name}.log")

@@ -221,6 +221,12 @@ def test_R9_a_list_at_0_that_came_in_pages_makes_all_later_lists_paginated() -> 
     assert (relist.resource_version, relist.limit) == ("10", 500)
 
 
+def test_R7_a_limit_beside_a_version_says_that_newer_is_welcome() -> None:
+    run = Run(page_size=4).lists(a_page(version=10), a_page(version=11), a_page(version=12)).watches((), ()).go()
+    asked = [(each.resource_version, each.resource_version_match) for each in run.source.asked_lists]
+    assert asked == [("0", ""), ("10", "NotOlderThan"), ("11", "NotOlderThan")]
+
+
 def test_R9_a_consistent_list_in_pages_proves_nothing_about_the_watch_cache() -> None:
     run = Run(initial_read="consistent").lists(a_page(*pods("a"), continue_="C1"), a_page(*pods("b")), a_page())
     run.watches(()).go()
