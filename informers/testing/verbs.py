@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import itertools
 import uuid
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
@@ -69,6 +70,8 @@ class Verbs:
         self._history = history
         self._clock = clock
         self._watch_cache = watch_cache
+        # Counted, not drawn: two creates of one test never get the same name.
+        self._suffixes = itertools.count(1)
 
     def answer(self, route: Route, query: Query, content_type: str, raw: bytes) -> tuple[int, Body]:
         """Return code and body of the answer; raise Rejection."""
@@ -148,7 +151,7 @@ class Verbs:
         metadata = dict(body.get("metadata") or {})
         name = metadata.get("name") or ""
         if not name and metadata.get("generateName"):
-            name = f"{metadata['generateName']}{uuid.uuid4().hex[:5]}"
+            name = f"{metadata['generateName']}{next(self._suffixes):05d}"
         if not name:
             raise build_invalid(f"{resource.kind} is invalid: metadata.name: Required value")
         if resource.namespaced and metadata.get("namespace", namespace) != namespace:
