@@ -12,6 +12,7 @@ from hack.cluster.control_plane import ControlPlane
 from hack.cluster.errors import ClusterError
 from hack.cluster.go_programs import COREDNS, KUBERNETES, build_program
 from hack.cluster.local import DEFAULT_NAME, State, is_ready, read_state, running_clusters, start_cluster, stop_cluster
+from hack.cluster.scheduler_plugins import PROGRAM as SCHEDULER_PLUGINS
 from hack.images.build import build_images
 from hack.images.containerd import load_images
 
@@ -92,7 +93,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             case "images":
                 _images(arguments.name)
             case "build":
-                for program in (KUBERNETES, COREDNS):
+                for program in (KUBERNETES, COREDNS, SCHEDULER_PLUGINS):
                     print(build_program(program))
             case "control-plane":
                 _control_plane()
