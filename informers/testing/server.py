@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from ssl import SSLContext
@@ -20,6 +20,7 @@ from informers.testing import faults
 from informers.testing.discovery import answer_discovery
 from informers.testing.history import History, JsonObject
 from informers.testing.http import Connection, HttpRequest, read_request
+from informers.testing.journal import Journal, RecordedRequest
 from informers.testing.listener import Listener
 from informers.testing.rejection import Rejection, build_invalid
 from informers.testing.routing import Route, build_route
@@ -32,33 +33,14 @@ from informers.transport.credentials import FixedCredentials
 _REAL_LIMIT_SECONDS = 30.0
 
 
-class RecordedRequest(msgspec.Struct, frozen=True):
-    """A request that the server got; `route` is None for one outside of /api and /apis."""
-
-    method: str
-    path: str
-    query: dict[str, str]
-    headers: dict[str, str]
-    body: bytes
-    route: Route | None
-
-    @property
-    def verb(self) -> str:
-        """What was asked: get, list, watch, create, replace, patch, delete, deletecollection, or nothing."""
-        return self.route.verb if self.route else ""
-
-    def json(self) -> Any:  # noqa: ANN401 - any JSON value
-        """Return the decoded body."""
-        return msgspec.json.decode(self.body)
-
-
 class FakeApiServer:
     """A small API server in threads of this process, open from `with` to the end of its block.
 
     It keeps objects of any resource (those of `resources` under their own kind, others under one guessed from the
     path), lists them in pages of one snapshot, watches them with history, bookmarks and streaming lists, and writes
     them with the preconditions, conflicts and Status bodies of a real server. It does not validate, default, admit,
-    authorize or collect garbage. `watch_cache` False makes lists at version "0" come in pages too; `streaming_lists`
+    authorize or collect garbage. `dynamic` False answers 404 for all but `resources`, as where a CRD is not installed;
+    `watch_cache` False makes lists at version "0" come in pages too; `streaming_lists`
     False refuses sendInitialEvents. Its methods are safe from any thread.
     """
 
@@ -68,6 +50,7 @@ class FakeApiServer:
         clock: Clock | None = None,
         tokens: Iterable[str] = (),
         tls: SSLContext | None = None,
+        dynamic: bool = True,
         watch_cache: bool = True,
         streaming_lists: bool = True,
         bookmark_interval_seconds: float = 60.0,
@@ -76,15 +59,15 @@ class FakeApiServer:
         self._resources: list[Resource] = list(resources)
         self._tokens = set(tokens)
         self._tls = tls
+        self._dynamic = dynamic
         self._streaming_lists = streaming_lists
         self._bookmark_interval_seconds = bookmark_interval_seconds
         self._history = History()
         self._verbs = Verbs(self._history, self._clock, watch_cache=watch_cache)
         self._script = Script()
         self._stop = StopToken()
-        self._recorded = threading.Condition(threading.Lock())
-        self._requests: list[RecordedRequest] = []
-        self._watches: list[Watch] = []
+        self._journal = Journal()
+        self._lock = threading.Lock()
         self._listener: Listener | None = None
         self._directory: tempfile.TemporaryDirectory[str] | None = None
 
@@ -201,15 +184,14 @@ class FakeApiServer:
 
     def inject(self, fault: faults.StreamFault, *, resource: Resource | None = None) -> int:
         """Let every open watch fail so now; return how many there were."""
-        with self._recorded:
-            watches = [each for each in self._watches if resource in (None, each.route.resource)]
+        watches = self._journal.watches(resource)
         for watch in watches:
             watch.inject(fault)
         return len(watches)
 
     def expire_token(self, token: str, *, replacement: str = "") -> None:
         """Answer 401 to `token` from now on; open watches go on. Accept `replacement`."""
-        with self._recorded:
+        with self._lock:
             self._tokens.discard(token)
             self._tokens.add(replacement or "no client has this token")
 
@@ -231,12 +213,11 @@ class FakeApiServer:
     @property
     def requests(self) -> tuple[RecordedRequest, ...]:
         """Every request so far, in the order of arrival."""
-        with self._recorded:
-            return tuple(self._requests)
+        return self._journal.requests()
 
     def requests_of(self, verb: str, resource: Resource | None = None) -> tuple[RecordedRequest, ...]:
         """Return the requests of one verb."""
-        return tuple(each for each in self.requests if _is_request_of(each, verb, resource))
+        return self._journal.requests(verb, resource)
 
     @property
     def accepted_connections(self) -> int:
@@ -252,11 +233,7 @@ class FakeApiServer:
         limit_seconds: float = _REAL_LIMIT_SECONDS,
     ) -> None:
         """Block, in real time, until `count` such requests came; raise TimeoutError past the limit."""
-        self._await(
-            lambda: sum(_is_request_of(each, verb, resource) for each in self._requests) >= count,
-            f"{count} requests {verb} {resource.name if resource else ''}",
-            limit_seconds,
-        )
+        self._journal.await_requests(count, verb, resource, limit_seconds)
 
     def await_watches(
         self, count: int, resource: Resource | None = None, *, limit_seconds: float = _REAL_LIMIT_SECONDS
@@ -265,16 +242,7 @@ class FakeApiServer:
 
         A watch whose client went away counts until the server next writes to it.
         """
-        self._await(
-            lambda: sum(resource in (None, each.route.resource) for each in self._watches) == count,
-            f"{count} open watches",
-            limit_seconds,
-        )
-
-    def _await(self, predicate: Callable[[], bool], what: str, limit_seconds: float) -> None:
-        with self._recorded:
-            if not self._recorded.wait_for(predicate, limit_seconds):
-                raise TimeoutError(f"the fake API server did not see {what} within {limit_seconds} s")
+        self._journal.await_watches(count, resource, limit_seconds)
 
     # --- serving -----------------------------------------------------------------------------------------------------
 
@@ -283,8 +251,13 @@ class FakeApiServer:
             raise RuntimeError("the fake API server is not open: use it in a with statement")
         return self._listener
 
+    def _check_served(self, resource: Resource) -> None:
+        if not self._dynamic and resource not in self._known_resources():
+            raise Rejection(404, "NotFound", "the server could not find the requested resource")
+        self._register(resource)
+
     def _register(self, resource: Resource) -> None:
-        with self._recorded:
+        with self._lock:
             if resource not in self._resources:
                 self._resources.append(resource)
 
@@ -321,15 +294,13 @@ class FakeApiServer:
         return not is_truncated
 
     def _record(self, request: HttpRequest, route: Route | None) -> int:
-        with self._recorded:
-            self._requests.append(
-                RecordedRequest(request.method, request.path, request.query, request.headers, request.body, route)
-            )
-            self._recorded.notify_all()
+        self._journal.record(
+            RecordedRequest(request.method, request.path, request.query, request.headers, request.body, route)
+        )
         return self._script.page_of(request.query)
 
     def _known_resources(self) -> tuple[Resource, ...]:
-        with self._recorded:
+        with self._lock:
             return tuple(self._resources)
 
     def _answer(
@@ -344,7 +315,7 @@ class FakeApiServer:
             self._authenticate(request)
             if route is None:
                 return 200, msgspec.json.encode(answer_discovery(request.path, self._known_resources())), headers
-            self._register(route.resource)
+            self._check_served(route.resource)
             content_type = request.headers.get("content-type", JSON).partition(";")[0]
             code, body = self._verbs.answer(route, request.query, content_type, request.body)
             return code, msgspec.json.encode(body), headers
@@ -354,13 +325,14 @@ class FakeApiServer:
 
     def _authenticate(self, request: HttpRequest) -> None:
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        with self._recorded:
+        with self._lock:
             if self._tokens and not (scheme.lower() == "bearer" and token in self._tokens):
                 raise Rejection(401, "Unauthorized", "Unauthorized")
 
     def _serve_watch(self, connection: Connection, request: HttpRequest, route: Route) -> bool:
         try:
             self._authenticate(request)
+            self._check_served(route.resource)
             if request.query.get("sendInitialEvents") and not self._streaming_lists:
                 raise build_invalid("sendInitialEvents: Forbidden: the WatchList feature gate is disabled")
             watch = Watch(
@@ -375,20 +347,8 @@ class FakeApiServer:
         except Rejection as rejection:
             connection.send_answer(rejection.code, msgspec.json.encode(rejection.status()), {})
             return True
-        with self._recorded:
-            self._watches.append(watch)
-            self._recorded.notify_all()
-        try:
+        with self._journal.open(watch):
             return watch.run(connection)
-        finally:
-            with self._recorded:
-                self._watches.remove(watch)
-                self._recorded.notify_all()
-
-
-def _is_request_of(request: RecordedRequest, verb: str, resource: Resource | None) -> bool:
-    in_resource = resource is None or (request.route is not None and request.route.resource == resource)
-    return in_resource and verb in ("", request.verb)
 
 
 def _retry_after(seconds: int | None) -> dict[str, str]:

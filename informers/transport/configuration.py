@@ -136,7 +136,6 @@ def _take_credentials(user: Any, cluster: Any, clock: Clock, plugin_timeout: flo
     if "as" in user:
         raise ConfigurationError("impersonation (`as`) is not supported: use the credentials of the account itself")
     if token_file := user.value.pop("tokenFile", None):
-        user.value.pop("token", None)
         return TokenFile(directory / token_file, clock)
     if plugin := user.value.pop("exec", None):
         if user.safe_get("token"):

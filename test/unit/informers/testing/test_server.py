@@ -340,6 +340,17 @@ class TestRest:
         client.create(unknown, "team", {"metadata": {"name": "a"}}, dict)
         assert client.get(unknown, "team", "a", dict)["kind"] == "Policy"
 
+    def test_only_what_is_installed_is_served_on_request(self) -> None:
+        with FakeApiServer(PODS, dynamic=False) as server, server.transport() as api:
+            assert Client(api).list(PODS, Item).items == ()
+            with pytest.raises(errors.NotFound, match="could not find the requested resource"):
+                Client(api).list(WIDGETS, Item)
+            with (
+                pytest.raises(errors.NotFound),
+                ResourceListWatch(api, WIDGETS, Item).watch(WatchOptions(), StopToken()),
+            ):
+                pass
+
     def test_discovery_knows_what_was_registered(self, api: Transport) -> None:
         found = msgspec.json.decode(api.request("GET", "/apis/example.com/v1").body)
         assert [each["name"] for each in found["resources"]] == ["widgets"]
