@@ -92,6 +92,13 @@ ENDED_WELL = a_worker(0, phase="Succeeded", exit_code=0, finished_ago=60)
 GONE_LAUNCHER = a_launcher_pod(phase="Failed", exit_code=3, finished_ago=30)
 FAILED_ALONE = an_accepted_job(IS_RUNNING, replicas=counts(launcher={"active": 1}, worker={"active": 1, "failed": 1}))
 
+NEXT = a_launcher_pod("b")
+FAILED_TWICE = an_accepted_job(replicas=counts(launcher={"active": 1, "failed": 1}, worker={"active": 1, "failed": 1}))
+STARTED_WAITING = an_accepted_job(
+    launcherCreationPolicy="WaitForWorkersReady",
+    replicas=counts(launcher={"active": 1}, worker={"active": 1, "failed": 1}),
+)
+
 WORKERS_FAILED = "worker pod pi-worker-0 failed after 2 replacements: container mpi exited with code 7: out of luck"
 UNLUCKY = _failed(container={"state": {"terminated": {"exitCode": 7, "message": "out of luck", "finishedAt": ago(60)}}})
 
@@ -226,6 +233,22 @@ UNLUCKY = _failed(container={"state": {"terminated": {"exitCode": 7, "message": 
             GONE_LAUNCHER,
             RETRIED,
             replicas=counts(launcher={"failed": 1}, worker={"active": 1, "succeeded": 1}),
+        ),
+        a_row(
+            "it is replaced also if the next attempt runs already",
+            a_snapshot(FAILED_TWICE, pods=(CRASHED, HEALTHY, GONE_LAUNCHER, NEXT), launcher_job=RETRIED, running=(1,)),
+            steps=((delete(CRASHED),),),
+            events=(warning("WorkerReplaced", CRASH, "WorkerReplaced/worker-0-uid"),),
+        ),
+        a_row(
+            "but not if it failed after that attempt ended: its logs belong to the one that runs",
+            a_snapshot(
+                FAILED_TWICE, pods=(JUST_CRASHED, HEALTHY, GONE_LAUNCHER, NEXT), launcher_job=RETRIED, running=(1,)
+            ),
+        ),
+        a_row(
+            "under WaitForWorkersReady a launcher that has started is no longer held back by a worker that fails",
+            a_snapshot(STARTED_WAITING, pods=(CRASHED, HEALTHY, LAUNCHER), launcher_job=LAUNCHER_JOB, running=(1,)),
         ),
         a_row(
             "a worker that Succeeded while the launcher runs is left alone",

@@ -41,6 +41,10 @@ WAS_STOPPED = a_condition("Running", "False", "MPIJobRestarting", ATTEMPT)
 RESTARTING_JOB = an_accepted_job(WAS_STOPPED, IS_RESTARTING)
 
 
+WAS_RESTARTING = a_condition("Restarting", "False", "MPIJobRestarting", ATTEMPT)
+LONG_FAILED = a_launcher_pod(phase="Failed", exit_code=3, finished_ago=200)
+
+
 def _lacking(running: int) -> str:
     return f"{running} of 2 workers of MPIJob default/pi are running"
 
@@ -148,6 +152,33 @@ TOLD_JUST_NOW = a_condition("Running", "False", "Unschedulable", "old", since_ag
                 launcher_job=LAUNCHER_JOB,
                 running=(0, 1),
             ),
+        ),
+        a_row(
+            "nor again of an attempt that was told of, whatever the clock of its node says",
+            a_snapshot(
+                an_accepted_job(WAS_RESTARTING, IS_RUNNING, replicas=ALL_ACTIVE),
+                pods=(*WORKERS, RUNS_AGAIN),
+                launcher_job=LAUNCHER_JOB,
+                running=(0, 1),
+            ),
+        ),
+        a_row(
+            "a launcher pod that is lost later is no new failure of the attempt that was told of",
+            a_snapshot(
+                an_accepted_job(
+                    WAS_RESTARTING, IS_RUNNING, replicas=counts(launcher={"failed": 1}, worker={"active": 2})
+                ),
+                pods=(*WORKERS, LONG_FAILED),
+                launcher_job=ONE_FAILED,
+                running=(0, 1),
+            ),
+            status={
+                "conditions": (
+                    CREATED,
+                    WAS_RESTARTING,
+                    now("Running", "False", "WorkersNotRunning", _lacking(2)),
+                )
+            },
         ),
         a_row(
             "B242 back again: Running is True, Restarting is False and keeps its text for a later failure",

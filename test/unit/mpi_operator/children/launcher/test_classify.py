@@ -11,7 +11,7 @@ from mpi_operator.children.launcher.classify import Launcher, classify_launcher
 from mpi_operator.children.ownership import Holder
 from test.builders.children import COMPLETE, FAILED, SUSPENDED, a_launcher_job
 from test.builders.pods import a_launcher_pod, ago
-from test.builders.snapshots import an_accepted_job
+from test.builders.snapshots import an_accepted_job, counts
 
 CRASHED: dict[str, Any] = {"exitCode": 3, "finishedAt": ago(7)}
 
@@ -116,6 +116,12 @@ def test_A4_12_a_pod_older_than_the_job_is_a_predecessors() -> None:
     old = a_launcher_pod("old", job_uid="old", created_ago=4000)
     launcher = classify(None, old)
     assert (launcher.former, launcher.own_former) == ((old,), ())
+
+
+def test_A1_4_a_pod_is_ours_only_if_the_status_remembers_a_launcher() -> None:
+    old = a_launcher_pod("old", job_uid="old")
+    job = an_accepted_job(replicas=counts(worker={}))
+    assert classify_launcher(job, None, (old,)).own_former == ()
 
 
 def test_a_job_that_is_not_ours_says_nothing() -> None:
