@@ -13,7 +13,7 @@ import msgspec
 
 from mpi_operator.api.types import MPIJob
 
-Kind = Literal["Service", "ConfigMap", "Secret", "PodGroup", "Pod", "Job", "MPIJob"]
+Kind = Literal["Service", "ConfigMap", "Secret", "Workload", "PodGroup", "Pod", "Job", "MPIJob"]
 """The kinds that actions touch; which API version serves each is the shell's knowledge."""
 
 

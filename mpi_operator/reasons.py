@@ -66,6 +66,26 @@ RESTART_POLICY_OVERRIDDEN = Reason(
     "SetPodTemplateRestartPolicy",
     "Restart policy in pod template overridden by restart policy in replica spec",
 )
+GANG_UNAVAILABLE = Reason(
+    "GangSchedulingUnavailable",
+    "the API server serves no gang scheduling API of scheduling.k8s.io, so the pods of MPIJob {job} are scheduled one"
+    " by one; turn on GenericWorkload and its API version, or run the operator with another --gang-scheduling",
+)
+GANG_FIELD_DROPPED = Reason(
+    "GangSchedulingDropped",
+    "pod {pod} was stored without spec.{field}, so it is scheduled by itself; turn on the feature gate GenericWorkload"
+    " of the API server and the scheduler",
+)
+GANG_NOT_RESIZED = Reason(
+    "GangNotResized",
+    "{kind} {name} cannot change while its pods exist, and should have a minCount of {wanted}; suspend and resume the"
+    " MPIJob to have it made anew",
+)
+SCHEDULER_NAME_REPLACED = Reason(
+    "SchedulerNameReplaced",
+    "schedulerName {found} of a pod template is replaced, because the operator runs with"
+    " --gang-scheduling={gang_scheduling}",
+)
 SERVER_WARNING = Reason("ServerWarning", "the API server warns about {kind} {name}: {message}")
 TTL_DELETE_FORBIDDEN = Reason(
     "TTLDeleteForbidden",

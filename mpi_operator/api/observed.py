@@ -80,10 +80,12 @@ class Container(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class PodSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Of a pod's spec, its containers in order and how they are restarted."""
+    """Of a pod's spec, its containers in order, how they are restarted, and the group that it is scheduled with."""
 
     containers: tuple[Container, ...] = ()
     restart_policy: str = ""
+    scheduling_group: Mapping[str, Any] | None = None
+    workload_ref: Mapping[str, Any] | None = None
 
 
 class PodStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -215,3 +217,23 @@ class Secret(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     metadata: ObjectMeta = ObjectMeta()
     is_usable: bool = False
+
+
+class GroupStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """What a gang scheduler reports of a group."""
+
+    conditions: tuple[ObservedCondition, ...] = ()
+
+
+class Group(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A gang scheduler's PodGroup or Workload. Its spec stays raw: it is compared and patched, never interpreted."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: Mapping[str, Any] = {}
+    status: GroupStatus = GroupStatus()
+
+
+class PriorityClass(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """That a PriorityClass exists: pods that name one are refused until it does."""
+
+    metadata: ObjectMeta = ObjectMeta()

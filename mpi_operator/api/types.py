@@ -121,6 +121,19 @@ class MPIJobSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
         return self.launcher_creation_policy == WAIT_FOR_WORKERS_READY
 
     @property
+    def has_launcher_in_gang(self) -> bool:
+        """Whether the launcher's pod is one of those that a gang scheduler must wait for (B161, A2.8).
+
+        Not if it is held back until the workers are Ready: the gang would wait for a pod that waits for the gang.
+        """
+        return not (self.waits_for_workers and self.worker_replicas > 0)
+
+    @property
+    def gang_size(self) -> int:
+        """How many pods start together."""
+        return max(self.worker_replicas, 0) + int(self.has_launcher_in_gang)
+
+    @property
     def is_managed_elsewhere(self) -> bool:
         """Whether another controller runs the job, so that it is not touched at all (B050-B052, K1)."""
         return self.run_policy.managed_by not in {None, "", MANAGED_BY_MPI_OPERATOR}

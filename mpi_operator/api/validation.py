@@ -116,7 +116,7 @@ def _validate_min_available(spec: MPIJobSpec, policy: RunPolicy) -> Iterator[Vio
     if policy.scheduling_policy is None or policy.scheduling_policy.min_available is None:
         return
     found = policy.scheduling_policy.min_available
-    members = max(spec.worker_replicas, 0) + (0 if spec.waits_for_workers and spec.worker_replicas > 0 else 1)
+    members = spec.gang_size
     if not 1 <= found <= members:
         yield invalid("spec.runPolicy.schedulingPolicy.minAvailable", found, f"must be between 1 and {members}")
 

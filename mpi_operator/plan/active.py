@@ -27,6 +27,7 @@ from mpi_operator.plan.deadline import deadline_seconds_left, explain_deadline
 from mpi_operator.plan.facts import Facts
 from mpi_operator.plan.failure import Failure
 from mpi_operator.plan.finish import plan_failure
+from mpi_operator.plan.gang import build_gang_events, plan_gang
 from mpi_operator.plan.names_wait import build_foreign_events, look_again_for_names
 from mpi_operator.plan.outcome import Event, Plan, Step
 from mpi_operator.plan.scheduling import look_again_for_scheduling
@@ -52,6 +53,7 @@ def plan_active(facts: Facts) -> Plan:
             *build_violation_events(facts),
             *build_foreign_events(facts, status),
             *_replacement_events(replacements),
+            *build_gang_events(facts),
         ),
         look_again=(
             deadline,
@@ -112,8 +114,8 @@ def _steps(facts: Facts, replacements: Replacements) -> tuple[Step, ...]:
     kept, hosts = _kept(facts, replacements)
     if facts.launcher.job is not None and facts.launcher.job.spec.suspend:
         may_create = facts.launcher.is_at_rest and (facts.is_held or _resumes(job_actions))
-        return kept, job_actions, (*deletion, *(creation if may_create else ()))
-    return kept, (*deletion, *hosts, *creation, *job_actions)
+        return *kept, job_actions, (*deletion, *(creation if may_create else ()))
+    return *kept, (*deletion, *hosts, *creation, *job_actions)
 
 
 def _resumes(actions: tuple[Action, ...]) -> bool:
@@ -121,8 +123,8 @@ def _resumes(actions: tuple[Action, ...]) -> bool:
     return any(isinstance(action, Patch) and action.patch.get("spec", {}).get("suspend") is False for action in actions)
 
 
-def _kept(facts: Facts, replacements: Replacements) -> tuple[Step, Step]:
-    """Return what is done about Service, ConfigMap, Secret and labels; and what tells a launcher of changed hosts."""
+def _kept(facts: Facts, replacements: Replacements) -> tuple[tuple[Step, ...], Step]:
+    """Return what is done about all but launcher and workers; and what tells a launcher of changed hosts."""
     job, snapshot, domain = facts.job, facts.snapshot, facts.settings.cluster_domain
     running = [worker.ordinal for worker in facts.workers.running]
     config_map = plan_config_map(
@@ -132,11 +134,16 @@ def _kept(facts: Facts, replacements: Replacements) -> tuple[Step, Step]:
         restarts=format_restarts(replacements.restarts),
         cluster_domain=domain,
     )
+    gang, *more_of_gang = plan_gang(facts) or ((),)
     kept = (
-        *plan_service(job, snapshot.service),
-        *config_map,
-        *plan_ssh_secret(job, snapshot.secret),
-        *workers.plan_adoption(job, facts.workers),
+        (
+            *plan_service(job, snapshot.service),
+            *config_map,
+            *plan_ssh_secret(job, snapshot.secret),
+            *gang,
+            *workers.plan_adoption(job, facts.workers),
+        ),
+        *more_of_gang,
     )
     version = hosts_version(build_config_map(job, running=running, cluster_domain=domain)["data"])
     have_changed = any(isinstance(action, Patch) and "data" in action.patch for action in config_map)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 
 import msgspec
@@ -9,12 +10,15 @@ import msgspec
 from mpi_operator import conditions, names
 from mpi_operator.api.defaults import apply_defaults
 from mpi_operator.api.metadata import ObjectMeta
+from mpi_operator.api.observed import ConfigMap, Group, Job, Secret, Service
 from mpi_operator.api.types import WORKER, MPIJob
 from mpi_operator.api.validation import validate
 from mpi_operator.api.violation import Violation
 from mpi_operator.children.config_map.plan import count_workers
 from mpi_operator.children.launcher.classify import Launcher, classify_launcher
 from mpi_operator.children.ownership import Holder, classify_holder
+from mpi_operator.children.pod_group.member import choose_scheduler, decorate_job
+from mpi_operator.children.pod_group.scheduler import GangScheduler, GroupResource
 from mpi_operator.children.workers.classify import Workers, classify_workers
 from mpi_operator.plan.settings import Settings
 from mpi_operator.plan.snapshot import Snapshot
@@ -30,7 +34,8 @@ class Taken(msgspec.Struct, frozen=True, kw_only=True, order=True):
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """The input of every rule.
 
-    `job` has its defaults; where only a scale was refused, it has the replicas that it goes on with. `violations` are
+    `job` has its defaults; where only a scale was refused, it has the replicas that it goes on with; a valid one's
+    templates put the pods into their gang, if `scheduler` schedules it. `violations` are
     those that keep the job from being reconciled; `reported` are all, to tell the user. `foreign` are the names that
     are taken for good, `is_waiting_for_names` says that one is held by something that is on its way out, and
     `may_create_pods` that what pods mount and are found by is ours, or free.
@@ -48,6 +53,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     foreign: tuple[Taken, ...]
     is_waiting_for_names: bool
     may_create_pods: bool
+    scheduler: GangScheduler | None
 
     @property
     def conditions(self) -> conditions.Conditions:
@@ -71,7 +77,10 @@ def gather(snapshot: Snapshot, settings: Settings, now: datetime) -> Facts:
     if is_live and wanted and reported and all(violation.field == "metadata.name" for violation in reported):
         job = _with_replicas(job, wanted)
         violations = validate(job)
-    fixed = _fixed_names(snapshot)
+    scheduler = choose_scheduler(job, settings.gang_scheduling, snapshot.gang_version)
+    if scheduler is not None and not violations:
+        job = decorate_job(job, scheduler)
+    fixed = _fixed_names(snapshot, () if scheduler is None else scheduler.resources)
     holders = {taken: classify_holder(metadata, job) for taken, metadata in fixed.items()}
     workers = classify_workers(job, snapshot.pods, wanted)
     launcher = classify_launcher(job, snapshot.launcher_job, snapshot.pods)
@@ -91,6 +100,7 @@ def gather(snapshot: Snapshot, settings: Settings, now: datetime) -> Facts:
         foreign=tuple(sorted(foreign)),
         is_waiting_for_names=Holder.LEAVING in holders.values() or bool(workers.predecessors),
         may_create_pods=not foreign and Holder.LEAVING not in mounted,
+        scheduler=scheduler,
     )
 
 
@@ -101,13 +111,14 @@ def _count_hosts(snapshot: Snapshot, job: MPIJob) -> int | None:
     return count_workers(job, config_map) if is_ours else None
 
 
-def _fixed_names(snapshot: Snapshot) -> dict[Taken, ObjectMeta | None]:
+def _fixed_names(snapshot: Snapshot, groups: Iterable[GroupResource]) -> dict[Taken, ObjectMeta | None]:
     name = snapshot.job.metadata.name
-    objects = {
+    objects: dict[tuple[str, str], Service | ConfigMap | Secret | Job | Group | None] = {
         ("Service", names.service_name(name)): snapshot.service,
         ("ConfigMap", names.config_map_name(name)): snapshot.config_map,
         ("Secret", names.ssh_secret_name(name)): snapshot.secret,
         ("Job", names.launcher_name(name)): snapshot.launcher_job,
+        **{(each.kind, names.pod_group_name(name)): snapshot.group(each.kind) for each in groups},
     }
     return {
         Taken(kind=kind, name=target): (None if found is None else found.metadata)
@@ -122,7 +133,7 @@ def _is_live(snapshot: Snapshot, owned_pods: int) -> bool:
         return True
     return any(
         metadata is not None and metadata.is_controlled_by(job.metadata.uid)
-        for metadata in _fixed_names(snapshot).values()
+        for metadata in _fixed_names(snapshot, ()).values()
     )
 
 

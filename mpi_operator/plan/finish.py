@@ -15,6 +15,7 @@ from mpi_operator.conditions import terminal_condition
 from mpi_operator.plan.compose import compose
 from mpi_operator.plan.facts import Facts
 from mpi_operator.plan.failure import Failure, explain_job_failure
+from mpi_operator.plan.gang import plan_gang_removal
 from mpi_operator.plan.outcome import Plan, Step
 from mpi_operator.plan.settings import TtlTarget
 from mpi_operator.plan.status import status_of_failed, status_of_finished, status_of_succeeded
@@ -73,13 +74,14 @@ def _final_status(facts: Facts) -> MPIJobStatus:
 
 
 def _clean_up(facts: Facts) -> Step:
-    """Delete what cleanPodPolicy says; anything but All and Running keeps every pod (B211-B219)."""
+    """Delete what cleanPodPolicy says, where all but All and Running keeps every pod (B211-B219); and the gang."""
+    gang = plan_gang_removal(facts)
     policy = facts.job.spec.run_policy.clean_pod_policy
     if policy == types.CLEAN_ALL:
-        return (*workers.plan_removal(facts.workers), *launcher.plan_pod_deletion(facts.launcher))
+        return (*workers.plan_removal(facts.workers), *launcher.plan_pod_deletion(facts.launcher), *gang)
     if policy == types.CLEAN_RUNNING:
-        return workers.plan_removal_of_unfinished(facts.workers)
-    return ()
+        return (*workers.plan_removal_of_unfinished(facts.workers), *gang)
+    return gang
 
 
 def _ttl(facts: Facts) -> float | None:

@@ -9,7 +9,7 @@ import msgspec
 from mpi_operator import names
 from mpi_operator.plan.snapshot import Snapshot
 
-ReadKind = Literal["Service", "ConfigMap", "Secret", "Job"]
+ReadKind = Literal["Service", "ConfigMap", "Secret", "Job", "Workload", "PodGroup"]
 
 
 class LiveRead(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,7 +25,7 @@ def live_reads(snapshot: Snapshot) -> tuple[LiveRead, ...]:
     Once the status says Created, a fixed-name child that ought to exist but is not in the cache may have lost its
     labels, or may have been made by an operator that sets none: it is read by name. The Secret is in no cache and is
     always asked for then; the answer may be remembered for a short time. Nothing is asked for a job that will not be
-    touched: managed elsewhere, being deleted, or finished.
+    touched: managed elsewhere, being deleted, or finished. A gang's objects are not missed while the job is stopped.
     """
     job = snapshot.job
     conditions = {condition.type for condition in job.status.conditions if condition.is_true}
@@ -33,6 +33,8 @@ def live_reads(snapshot: Snapshot) -> tuple[LiveRead, ...]:
     if is_untouched or "Created" not in conditions or conditions & {"Succeeded", "Failed"}:
         return ()
     name = job.metadata.name
+    is_stopped = job.spec.is_suspended and "Suspended" in conditions
+    groups = () if is_stopped else tuple(kind for kind in snapshot.group_kinds if snapshot.group(kind) is None)
     had_launcher = job.status.replica_statuses.launcher is not None or not job.spec.waits_for_workers
     candidates: tuple[tuple[bool, ReadKind, str], ...] = (
         (snapshot.service is None, "Service", names.service_name(name)),
@@ -40,4 +42,5 @@ def live_reads(snapshot: Snapshot) -> tuple[LiveRead, ...]:
         (snapshot.secret is None, "Secret", names.ssh_secret_name(name)),
         (snapshot.launcher_job is None and had_launcher, "Job", names.launcher_name(name)),
     )
-    return tuple(LiveRead(kind=kind, name=target) for is_needed, kind, target in candidates if is_needed)
+    fixed = tuple(LiveRead(kind=kind, name=target) for is_needed, kind, target in candidates if is_needed)
+    return fixed + tuple(LiveRead(kind=kind, name=names.pod_group_name(name)) for kind in groups)

@@ -9,16 +9,17 @@ from mpi_operator.children.ssh_secret.plan import plan_ssh_secret
 from mpi_operator.children.workers import plan as workers
 from mpi_operator.plan.compose import build_violation_events, compose
 from mpi_operator.plan.facts import Facts
+from mpi_operator.plan.gang import plan_gang_removal
 from mpi_operator.plan.names_wait import build_foreign_events, look_again_for_names
 from mpi_operator.plan.outcome import Plan, Step
 from mpi_operator.plan.status import status_of_suspended
 
 
 def plan_suspended(facts: Facts) -> Plan:
-    """Suspend the launcher's Job, then delete every worker, then keep what outlives a suspension, then say so."""
-    removal = workers.plan_removal(facts.workers)
+    """Suspend the launcher's Job, then delete every worker, then the gang; keep what outlives that, then say so."""
+    removal, gang_removal = workers.plan_removal(facts.workers), plan_gang_removal(facts)
     if facts.violations:
-        steps: tuple[Step, ...] = (launcher.plan_suspension(facts.launcher), removal)
+        steps: tuple[Step, ...] = (launcher.plan_suspension(facts.launcher), removal, gang_removal)
     else:
         job_actions = launcher.plan_job(
             facts.job, facts.launcher, is_suspended=True, is_held=facts.job.spec.waits_for_workers
@@ -27,6 +28,7 @@ def plan_suspended(facts: Facts) -> Plan:
         steps = (
             job_actions if facts.launcher.job is not None else (),
             removal,
+            gang_removal,
             _kept(facts),
             job_actions if may_create else (),
         )

@@ -13,6 +13,7 @@ from test.builders.rows import ROWS
 from test.unit.mpi_operator.plan import (
     test_after_refusal,
     test_finish,
+    test_gang,
     test_invalid,
     test_names,
     test_replacement,
@@ -25,6 +26,7 @@ from test.unit.mpi_operator.plan import (
 TABLES = (
     test_after_refusal,
     test_finish,
+    test_gang,
     test_invalid,
     test_names,
     test_replacement,
