@@ -10,7 +10,7 @@ from test.builders.world import TERMINAL, World
 
 
 def control_job(world: World) -> None:
-    """One sync of the Job controller (restartPolicy Never, podReplacementPolicy Failed)."""
+    """One sync of the Job controller (podReplacementPolicy Failed)."""
     job = world.launcher_job
     if job is None:
         return
@@ -26,7 +26,9 @@ def control_job(world: World) -> None:
     if "Succeeded" in phases:
         status |= {"succeeded": 1, "completionTime": world.stamp(), "active": 0}
         _set(world, status, "Complete", "")
-    elif status["failed"] > job["spec"]["backoffLimit"]:
+    elif status["failed"] > job["spec"]["backoffLimit"] or _restarts(pods) >= max(job["spec"]["backoffLimit"], 1):
+        for pod in staying:
+            world.delete("Pod", pod["metadata"]["name"])
         _set(world, status, "Failed", "BackoffLimitExceeded")
     elif job["spec"].get("suspend"):
         for pod in staying:
@@ -42,6 +44,12 @@ def control_job(world: World) -> None:
     status["terminating"] = len(remaining) - status["active"]
     if repr(job) != before:
         world.touch(job)
+
+
+def _restarts(pods: list[JSONObject]) -> int:
+    statuses = [each for pod in pods for each in pod["status"].get("containerStatuses", [])]
+    restarts: int = sum(each.get("restartCount", 0) for each in statuses)
+    return restarts
 
 
 def _start_launcher(world: World, job: JSONObject) -> None:
@@ -79,6 +87,30 @@ def run_pod(world: World, pod: JSONObject) -> None:
     if pod["status"]["phase"] == "Pending" and "deletionTimestamp" not in pod["metadata"]:
         pod["status"] = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
         world.touch(pod)
+
+
+def crash_container(world: World, pod: JSONObject, *, waits: bool) -> None:
+    """The main container of a pod that stays fails; the kubelet starts it again, at once or after a wait."""
+    if pod["status"]["phase"] != "Running":
+        return
+    restarts = _restarts([pod])
+    pod["status"]["containerStatuses"] = [
+        {
+            "name": pod["spec"]["containers"][0]["name"],
+            "restartCount": restarts if waits else restarts + 1,
+            "state": {"waiting": {"reason": "CrashLoopBackOff"}} if waits else {},
+            "lastState": {"terminated": {"exitCode": 3, "finishedAt": world.stamp()}},
+        }
+    ]
+    world.touch(pod)
+
+
+def restart_container(world: World, pod: JSONObject) -> None:
+    """The kubelet starts a container that has waited."""
+    for status in pod["status"].get("containerStatuses", []):
+        if status["state"].get("waiting"):
+            status |= {"state": {}, "restartCount": status["restartCount"] + 1}
+            world.touch(pod)
 
 
 def end_pod(world: World, pod: JSONObject, phase: str, **status: Any) -> None:

@@ -13,7 +13,17 @@ from hypothesis import strategies as st
 from mpi_operator.api.types import MPIJobStatus
 from mpi_operator.conditions import EXCLUSIVE, TERMINAL_TYPES, is_condition_true, terminal_condition
 from mpi_operator.plan.plan import plan
-from test.builders.cluster import bury_pods, control_job, edit, end_pod, leave, occupy, run_pod
+from test.builders.cluster import (
+    bury_pods,
+    control_job,
+    crash_container,
+    edit,
+    end_pod,
+    leave,
+    occupy,
+    restart_container,
+    run_pod,
+)
 from test.builders.jobs import a_raw_job
 from test.builders.world import TERMINAL, World, later
 
@@ -46,6 +56,11 @@ def _succeed(world: World, number: int) -> None:
             end_pod(world, pod, "Succeeded")
 
 
+def _crash(world: World, number: int) -> None:
+    for pod in _pick(world.launcher_pods, number):
+        crash_container(world, pod, waits=number % 2 == 0)
+
+
 def _delete_pod(world: World, number: int) -> None:
     for pod in _pick(world.workers, number):
         world.delete("Pod", pod["metadata"]["name"])
@@ -71,6 +86,7 @@ MOVES: dict[str, Move] = {
     "a pod fails": _fail,
     "a pod is evicted": _evict,
     "the launcher succeeds": _succeed,
+    "the launcher's container fails": _crash,
     "a worker is deleted": _delete_pod,
     "the launcher's Job is deleted": _delete_launcher,
     "terminating pods are gone": lambda world, _: bury_pods(world),
@@ -128,6 +144,7 @@ def _run_mpi(world: World) -> None:
     """Pods start; a launcher that misses a worker fails."""
     for pod in world.pods():
         run_pod(world, pod)
+        restart_container(world, pod)
     if any(pod["status"]["phase"] in TERMINAL for pod in world.workers):
         for pod in world.launcher_pods:
             if "deletionTimestamp" not in pod["metadata"]:
@@ -175,7 +192,7 @@ LIVES = st.lists(
 )
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     policy=st.sampled_from(["AtStartup", "WaitForWorkersReady"]),
     suspended=st.booleans(),
