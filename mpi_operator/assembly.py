@@ -30,11 +30,12 @@ from mpi_operator.reasons import DECODE_ERROR
 from mpi_operator.shell.announced import Announced
 from mpi_operator.shell.apply import Applier
 from mpi_operator.shell.child_caches import BY_JOB_LABEL
+from mpi_operator.shell.gang import find_gang_resources
 from mpi_operator.shell.guarded_api import GuardedApi
 from mpi_operator.shell.informer_set import InformerSet
 from mpi_operator.shell.observe import Observer
 from mpi_operator.shell.reconcile import Memory, Planner, Reconciler
-from mpi_operator.shell.resources import MPI_JOBS, RESOURCES
+from mpi_operator.shell.resources import MPI_JOBS
 from mpi_operator.shell.secret_memory import SecretMemory
 from mpi_operator.shell.served import ServedCheck
 from workqueue import (
@@ -85,6 +86,7 @@ class Operator:
     def __init__(self, options: Options, planner: Planner, environment: Environment, metrics: Metrics) -> None:
         clock, random = environment.clock, environment.random
         self._options = options
+        self._api = environment.api
         self._clock = clock
         self._metrics = metrics
         self._stop = StopToken(clock=clock)
@@ -137,7 +139,7 @@ class Operator:
         )
         applier = Applier(
             api,
-            RESOURCES,
+            self._informers.resources,
             executor=self._executor,
             events=self._events,
             announced=self._memory.announced,
@@ -146,11 +148,17 @@ class Operator:
         return Reconciler(
             caches=self._informers.caches,
             last_versions=self._informers.last_versions,
-            observer=Observer(self._informers.caches, api, self._memory.secrets, self._memory.announced),
+            observer=Observer(
+                self._informers.caches,
+                api,
+                self._memory.secrets,
+                self._memory.announced,
+                resources=self._informers.resources,
+            ),
             planner=planner,
             applier=applier,
             memory=self._memory,
-            resources=RESOURCES,
+            resources=self._informers.resources,
             clock=environment.clock,
             random=environment.random,
             metrics=self._metrics,
@@ -206,6 +214,7 @@ class Operator:
         if not self._served.wait(self._stop):
             return
         try:
+            self._informers.add_gang(find_gang_resources(self._api, self._options.gang_scheduling, self._stop))
             self._informers.start()
             self._informers.wait_for_sync(self._options.startup_timeout_seconds)
         except SyncTimeoutError as error:

@@ -105,7 +105,11 @@ def _announce(options: Options, environment: Mapping[str, str]) -> None:
 
 
 def _build_planner(options: Options) -> Planner:
-    settings = Settings(cluster_domain=options.cluster_domain, ttl_target=options.ttl_target)
+    settings = Settings(
+        cluster_domain=options.cluster_domain,
+        ttl_target=options.ttl_target,
+        gang_scheduling=options.gang_scheduling,
+    )
     return Planner(plan=plan, plan_after_refusal=plan_after_refusal, settings=settings)
 
 

@@ -7,18 +7,52 @@ from typing import TypeAlias
 
 import msgspec
 
+from informers.informer import Informer
 from informers.metadata import KubernetesObject, build_key
+from informers.resource import Resource
 from informers.store import Store
 from mpi_operator import names
 from mpi_operator.api.metadata import ObjectMeta, OwnerReference
-from mpi_operator.api.observed import ConfigMap, Job, Pod, Service
+from mpi_operator.api.observed import ConfigMap, Group, Job, Pod, Service
 from mpi_operator.api.types import API_VERSION, KIND, MPIJob
+from mpi_operator.children.pod_group.scheduler import GroupKind
 from mpi_operator.shell.resources import JOBS
 
 BY_JOB_LABEL = "job label"
 BY_CONTROLLER = "controller uid"
 
-Child: TypeAlias = Pod | Job | Service | ConfigMap
+Child: TypeAlias = Pod | Job | Service | ConfigMap | Group
+
+_GROUP_KINDS: dict[str, GroupKind] = {"PodGroup": "PodGroup", "Workload": "Workload"}
+
+
+class GroupCaches:
+    """The caches of a gang scheduler's objects, by kind: none, until they are added before the first sync."""
+
+    def __init__(self) -> None:
+        self._informers: dict[GroupKind, Informer[Group]] = {}
+        self._version = ""
+
+    def add(self, resource: Resource, informer: Informer[Group]) -> None:
+        """Look into this informer for objects of that kind from now on."""
+        self._version = resource.version
+        self._informers[_GROUP_KINDS[resource.kind]] = informer
+
+    @property
+    def version(self) -> str:
+        """The version of the scheduler's API, empty while it is not served."""
+        return self._version if self.kinds else ""
+
+    @property
+    def kinds(self) -> tuple[GroupKind, ...]:
+        """The scheduler's kinds; none while one of them has not been listed."""
+        is_listed = all(informer.is_listed() for informer in self._informers.values())
+        return tuple(self._informers) if is_listed else ()
+
+    def get(self, kind: GroupKind, key: str) -> Group | None:
+        """Return the object of that kind, if there is one."""
+        informer = self._informers.get(kind)
+        return None if informer is None else informer.store.get(key)
 
 
 class ChildCaches(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,6 +63,7 @@ class ChildCaches(msgspec.Struct, frozen=True, kw_only=True):
     launcher_jobs: Store[Job]
     services: Store[Service]
     config_maps: Store[ConfigMap]
+    groups: GroupCaches = msgspec.field(default_factory=GroupCaches)
 
     def pods_of(self, job: MPIJob, launcher_job: Job | None) -> tuple[Pod, ...]:
         """Return every pod that has the job's label, or the job or its launcher Job for its controller."""

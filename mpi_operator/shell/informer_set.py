@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from random import Random
 from typing import Any, TypeVar
 
@@ -15,24 +15,26 @@ from informers.metrics import InformerReadings
 from informers.notifications import Deleted
 from informers.resource import Resource
 from informers.resource_list_watch import ResourceListWatch
+from informers.store import Store
 from informers.sync import start_informers, wait_for_sync
 from mpi_operator import names
-from mpi_operator.api.observed import ConfigMap, Job, Pod, Service
+from mpi_operator.api.observed import ConfigMap, Group, Job, Pod, PriorityClass, Service
 from mpi_operator.api.types import MPIJob
 from mpi_operator.shell.child_caches import POD_INDEXERS, Child, ChildCaches
-from mpi_operator.shell.resources import CONFIG_MAPS, JOBS, MPI_JOBS, PODS, SERVICES
+from mpi_operator.shell.gang import GangResources
+from mpi_operator.shell.resources import CONFIG_MAPS, JOBS, MPI_JOBS, PODS, PRIORITY_CLASSES, RESOURCES, SERVICES
 from workqueue import INITIAL_PRIORITY, Queue
 
 ObjectT = TypeVar("ObjectT", bound=KubernetesObject)
 
 
 class InformerSet:
-    """Five informers: MPIJobs, and the pods, Jobs, Services and ConfigMaps that carry the operator's label.
+    """The informers of MPIJobs, and of the pods, Jobs, Services and ConfigMaps that carry the operator's label.
 
     There is none for Secrets (security.md). Every event adds the keys of the MPIJobs that should look to `queue`, at
     once and without a limit (B059); those of the first lists with a low priority. `on_deleted` hears of each MPIJob
-    that is gone, `on_undecodable` of each version of one that cannot be read. `namespace` "" means all. Safe from
-    any thread.
+    that is gone, `on_undecodable` of each version of one that cannot be read. `namespace` "" means all. `resources`
+    holds the resource of each kind, a gang scheduler's too once it is known. Safe from any thread.
     """
 
     def __init__(
@@ -48,18 +50,18 @@ class InformerSet:
         on_undecodable: Callable[[Undecodable], None],
         on_fatal: Callable[[BaseException], None],
     ) -> None:
-        def build(resource: Resource, object_type: type[ObjectT], **settings: Any) -> Informer[ObjectT]:  # noqa: ANN401
-            selector = "" if resource is MPI_JOBS else names.OPERATOR_SELECTOR
-            list_watch = ResourceListWatch(api, resource, object_type, namespace=namespace, label_selector=selector)
-            return Informer(list_watch, clock=clock, random=random, stop_token=stop, on_fatal=on_fatal, **settings)
-
-        self._mpi_jobs = build(MPI_JOBS, MPIJob, on_undecodable=on_undecodable)
-        self._launcher_jobs = build(JOBS, Job)
-        self._pods = build(PODS, Pod, indexers=POD_INDEXERS)
-        self._services = build(SERVICES, Service)
-        self._config_maps = build(CONFIG_MAPS, ConfigMap)
+        self._api = api
+        self._queue = queue
+        self._namespace = namespace
         self._clock = clock
+        self._random = random
         self._stop = stop
+        self._on_fatal = on_fatal
+        self._mpi_jobs = self._build(MPI_JOBS, MPIJob, on_undecodable=on_undecodable)
+        self._launcher_jobs = self._build(JOBS, Job)
+        self._pods = self._build(PODS, Pod, indexers=POD_INDEXERS)
+        self._services = self._build(SERVICES, Service)
+        self._config_maps = self._build(CONFIG_MAPS, ConfigMap)
         self.caches = ChildCaches(
             mpi_jobs=self._mpi_jobs.store,
             pods=self._pods.store,
@@ -67,13 +69,15 @@ class InformerSet:
             services=self._services.store,
             config_maps=self._config_maps.store,
         )
-        self._by_resource: Mapping[Resource, Informer[Any]] = {
+        self.resources: dict[str, Resource] = dict(RESOURCES)
+        self._required: dict[Resource, Informer[Any]] = {
             MPI_JOBS: self._mpi_jobs,
             JOBS: self._launcher_jobs,
             PODS: self._pods,
             SERVICES: self._services,
             CONFIG_MAPS: self._config_maps,
         }
+        self._optional: dict[Resource, Informer[Any]] = {}
         self._mpi_jobs.add_handler(_JobHandler(queue, on_deleted), name="queue", enqueue_keys=True)
         children = _ChildHandler(queue, self.caches.owner_keys)
         self._launcher_jobs.add_handler(children, name="queue", enqueue_keys=True)
@@ -81,26 +85,64 @@ class InformerSet:
         self._services.add_handler(children, name="queue", enqueue_keys=True)
         self._config_maps.add_handler(children, name="queue", enqueue_keys=True)
 
+    def _build(self, resource: Resource, object_type: type[ObjectT], **settings: Any) -> Informer[ObjectT]:  # noqa: ANN401 - the informer's own
+        selector = "" if resource in {MPI_JOBS, PRIORITY_CLASSES} else names.OPERATOR_SELECTOR
+        list_watch = ResourceListWatch(
+            self._api, resource, object_type, namespace=self._namespace, label_selector=selector
+        )
+        return Informer(
+            list_watch,
+            clock=self._clock,
+            random=self._random,
+            stop_token=self._stop,
+            on_fatal=self._on_fatal,
+            **settings,
+        )
+
+    def add_gang(self, gang: GangResources) -> None:
+        """Follow a gang scheduler's objects and the PriorityClasses too. To be called before `start()`.
+
+        Nothing waits for PriorityClasses, which a namespaced role cannot read (A2.9), nor for an API that is not
+        served: both come when they can.
+        """
+        for resource in gang.resources:
+            informer = self._build(resource, Group)
+            informer.add_handler(_ChildHandler(self._queue, self.caches.owner_keys), name="queue", enqueue_keys=True)
+            self.caches.groups.add(resource, informer)
+            self.resources[resource.kind] = resource
+            (self._required if gang.are_served else self._optional)[resource] = informer
+        if gang.resources:
+            classes = self._build(PRIORITY_CLASSES, PriorityClass)
+            classes.add_handler(
+                _PriorityClassHandler(self._queue, self._mpi_jobs.store), name="queue", enqueue_keys=True
+            )
+            self._optional[PRIORITY_CLASSES] = classes
+
     @property
     def _informers(self) -> tuple[Informer[Any], ...]:
-        return tuple(self._by_resource.values())
+        return (*self._required.values(), *self._optional.values())
 
     def start(self) -> None:
         """Start the informers, MPIJobs and Jobs first; return when the last has been started."""
         start_informers(self._informers, stop=self._stop)
 
     def wait_for_sync(self, timeout_seconds: float) -> None:
-        """Wait until all caches are filled; raise SyncTimeoutError, naming what is missing, or Stopped."""
-        wait_for_sync(self._informers, timeout_seconds=timeout_seconds, clock=self._clock, stop=self._stop)
+        """Wait until all required caches are filled; raise SyncTimeoutError, naming what is missing, or Stopped."""
+        wait_for_sync(
+            tuple(self._required.values()), timeout_seconds=timeout_seconds, clock=self._clock, stop=self._stop
+        )
 
     def check(self) -> str | None:
         """Return what is not synced, as a readiness check."""
-        waiting = [f"{each.name} ({reason})" for each in self._informers if (reason := each.waiting_for()) is not None]
+        waiting = [
+            f"{each.name} ({reason})" for each in self._required.values() if (reason := each.waiting_for()) is not None
+        ]
         return f"caches are not synced: {', '.join(waiting)}" if waiting else None
 
     def last_versions(self) -> dict[str, str]:
         """Return the version up to which each store has seen changes, by the resource's name."""
-        return {resource.name: each.store.last_resource_version for resource, each in self._by_resource.items()}
+        informers = {**self._required, **self._optional}
+        return {resource.name: each.store.last_resource_version for resource, each in informers.items()}
 
     def readings(self) -> Iterable[InformerReadings]:
         """Return all informers' readings, for metrics."""
@@ -130,6 +172,28 @@ class _JobHandler:
     def on_delete(self, deleted: Deleted[MPIJob]) -> None:
         if deleted.last_known is not None:
             self._on_deleted(deleted.last_known)
+
+
+class _PriorityClassHandler:
+    """Has every job looked at that may be waiting for a PriorityClass (B063)."""
+
+    def __init__(self, queue: Queue[str], mpi_jobs: Store[MPIJob]) -> None:
+        self._queue = queue
+        self._mpi_jobs = mpi_jobs
+
+    def on_add(self, obj: PriorityClass, *, is_initial: bool) -> None:  # noqa: ARG002 - whichever it is
+        if not is_initial:
+            self._look_at_all()
+
+    def on_update(self, old: PriorityClass, new: PriorityClass) -> None:  # noqa: ARG002 - as above
+        self._look_at_all()
+
+    def on_delete(self, deleted: Deleted[PriorityClass]) -> None:  # noqa: ARG002 - as above
+        self._look_at_all()
+
+    def _look_at_all(self) -> None:
+        for key in self._mpi_jobs.keys():  # noqa: SIM118 - a store is no mapping
+            self._queue.add(key)
 
 
 class _ChildHandler:

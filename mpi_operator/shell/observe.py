@@ -10,9 +10,10 @@ import msgspec
 from informers.api import Api
 from informers.errors import DecodeError, NotFound
 from informers.metadata import build_key
+from informers.resource import Resource
 from mpi_operator import names
 from mpi_operator.api.metadata import ObjectMeta
-from mpi_operator.api.observed import ConfigMap, Job, Pod, Secret, Service
+from mpi_operator.api.observed import ConfigMap, Group, Job, Pod, Secret, Service
 from mpi_operator.api.types import MPIJob
 from mpi_operator.plan.live_reads import live_reads
 from mpi_operator.plan.snapshot import Snapshot
@@ -22,12 +23,12 @@ from mpi_operator.shell.resources import MPI_JOBS, RESOURCES
 from mpi_operator.shell.secret_memory import SecretMemory
 from mpi_operator.ssh_key import is_usable
 
-Observed: TypeAlias = Pod | Service | ConfigMap | Secret | Job
+Observed: TypeAlias = Pod | Service | ConfigMap | Secret | Job | Group
 T = TypeVar("T")
 
 
 class Holder(msgspec.Struct, frozen=True, kw_only=True):
-    """Whose name a create asked for was found to be held, by an object that is not ours or is terminating."""
+    """A name that a create asked for, and that is held by an object that is not ours or is terminating."""
 
     kind: str
     name: str
@@ -46,9 +47,18 @@ class _SecretObject(msgspec.Struct, frozen=True, gc=False):
 class Observer:
     """Makes Snapshots. Safe from any thread."""
 
-    def __init__(self, caches: ChildCaches, api: Api, secrets: SecretMemory, announced: Announced) -> None:
+    def __init__(
+        self,
+        caches: ChildCaches,
+        api: Api,
+        secrets: SecretMemory,
+        announced: Announced,
+        *,
+        resources: Mapping[str, Resource] = RESOURCES,
+    ) -> None:
         self._caches = caches
         self._api = api
+        self._resources = resources
         self._secrets = secrets
         self._announced = announced
 
@@ -60,6 +70,7 @@ class Observer:
         """
         name, namespace = job.metadata.name, job.metadata.namespace
         launcher_job = self._caches.launcher_jobs.get(build_key(namespace, names.launcher_name(name)))
+        groups, group_key = self._caches.groups, build_key(namespace, names.pod_group_name(name))
         snapshot = Snapshot(
             job=job,
             pods=self._caches.pods_of(job, launcher_job),
@@ -68,10 +79,15 @@ class Observer:
             config_map=self._caches.config_maps.get(build_key(namespace, names.config_map_name(name))),
             secret=self._secrets.get(job.metadata.uid),
             announced=self._announced.keys(job.metadata.uid),
+            gang_version=groups.version,
+            group_kinds=groups.kinds,
+            pod_group=groups.get("PodGroup", group_key),
+            workload=groups.get("Workload", group_key),
         )
-        held = [self._read(job, holder.kind, holder.name) for holder in holders]
+        held = {holder: self._read(job, holder.kind, holder.name) for holder in holders}
         snapshot = _with_found(snapshot, held)
-        return _with_found(snapshot, [self._read(job, read.kind, read.name) for read in live_reads(snapshot)])
+        missing = [Holder(kind=read.kind, name=read.name) for read in live_reads(snapshot)]
+        return _with_found(snapshot, {each: self._read(job, each.kind, each.name) for each in missing})
 
     def read_job(self, job: MPIJob) -> MPIJob | None:
         """Return the job as it is now, None when it is gone or another has its name. Raises ApiError."""
@@ -85,7 +101,7 @@ class Observer:
         return live if live.metadata.uid == job.metadata.uid else None
 
     def _read(self, job: MPIJob, kind: str, name: str) -> Observed | None:
-        resource = RESOURCES[kind]
+        resource = self._resources[kind]
         action = f"look for {kind} {job.metadata.namespace}/{name}, which is in no cache"
         path = resource.path(namespace=job.metadata.namespace, name=name)
         try:
@@ -113,19 +129,28 @@ def _decode(decode: Callable[[bytes], T], body: bytes, *, action: str) -> T:
         raise DecodeError(f"the answer could not be read: {error}", action=action) from None
 
 
-def _with_found(snapshot: Snapshot, found: Sequence[Observed | None]) -> Snapshot:
+def _with_found(snapshot: Snapshot, found: Mapping[Holder, Observed | None]) -> Snapshot:
     pods = {pod.metadata.name: pod for pod in snapshot.pods}
-    pods |= {each.metadata.name: each for each in found if isinstance(each, Pod)}
-    fields = {_FIELDS[type(each)]: each for each in found if each is not None and not isinstance(each, Pod)}
+    pods |= {each.metadata.name: each for each in found.values() if isinstance(each, Pod)}
+    fields = {_FIELDS[holder.kind]: each for holder, each in found.items() if each is not None and holder.kind != "Pod"}
     return msgspec.structs.replace(snapshot, pods=tuple(pods.values()), **fields) if found else snapshot
 
 
 _JOB_DECODER = msgspec.json.Decoder(MPIJob)
 _SECRET_DECODER = msgspec.json.Decoder(_SecretObject)
-_FIELDS: dict[type, str] = {Service: "service", ConfigMap: "config_map", Secret: "secret", Job: "launcher_job"}
+_FIELDS = {
+    "Service": "service",
+    "ConfigMap": "config_map",
+    "Secret": "secret",
+    "Job": "launcher_job",
+    "PodGroup": "pod_group",
+    "Workload": "workload",
+}
 _DECODERS: dict[str, Callable[[bytes], Observed]] = {
     "Pod": msgspec.json.Decoder(Pod).decode,
     "Service": msgspec.json.Decoder(Service).decode,
     "ConfigMap": msgspec.json.Decoder(ConfigMap).decode,
     "Job": msgspec.json.Decoder(Job).decode,
+    "PodGroup": msgspec.json.Decoder(Group).decode,
+    "Workload": msgspec.json.Decoder(Group).decode,
 }

@@ -12,16 +12,27 @@ import pytest
 from clockwork import StopToken, SystemClock
 from informers.list_watch import Undecodable
 from informers.resource import Resource
-from informers.testing import FakeApiServer
+from informers.testing import FakeApiServer, faults
 from mpi_operator import names
 from mpi_operator.api.types import MPIJob
+from mpi_operator.shell.gang import GangResources
 from mpi_operator.shell.informer_set import InformerSet
-from mpi_operator.shell.resources import CONFIG_MAPS, JOBS, MPI_JOBS, PODS, RESOURCES, SECRETS, SERVICES
+from mpi_operator.shell.resources import (
+    CONFIG_MAPS,
+    JOBS,
+    MPI_JOBS,
+    PODS,
+    PRIORITY_CLASSES,
+    RESOURCES,
+    SECRETS,
+    SERVICES,
+)
 from test.builders.jobs import a_raw_job
 from workqueue import PriorityOrder, Queue
 
 LABELS = {names.LABEL_OPERATOR_NAME: names.OPERATOR_NAME, names.LABEL_JOB_NAME: "pi"}
 END = "default/end"
+POD_GROUPS = Resource("scheduling.volcano.sh", "v1beta1", "podgroups", "PodGroup")
 
 
 def owned_by(kind: str, name: str, uid: str = "uid", api_version: str = "") -> list[dict[str, Any]]:
@@ -87,7 +98,7 @@ class Harness:
 
 @pytest.fixture
 def harness() -> Iterator[Harness]:
-    with FakeApiServer(*RESOURCES.values()) as server:
+    with FakeApiServer(*RESOURCES.values(), PRIORITY_CLASSES, POD_GROUPS) as server:
         harness = Harness(server)
         try:
             yield harness
@@ -222,3 +233,43 @@ def test_the_versions_that_the_caches_have_seen_are_told_by_resource(harness: Ha
         "services",
         "configmaps",
     }
+
+
+@pytest.mark.parametrize("are_served", [True, False], ids=["served", "B065 not served"])
+def test_a_PodGroup_enqueues_its_job_and_is_cached(harness: Harness, *, are_served: bool) -> None:
+    harness.informers.add_gang(GangResources((POD_GROUPS,), are_served=are_served))
+    harness.start()
+    assert harness.informers.resources["PodGroup"] == POD_GROUPS
+    harness.server.put(POD_GROUPS, child("pi", owners=owned_by("MPIJob", "pi"), spec={"minMember": 3}))
+    assert harness.keys_after(POD_GROUPS) == ["default/pi"]
+    groups = harness.informers.caches.groups
+    assert (groups.version, groups.kinds) == ("v1beta1", ("PodGroup",))
+    found = groups.get("PodGroup", "default/pi")
+    assert found is not None
+    assert found.spec == {"minMember": 3}
+    assert groups.get("Workload", "default/pi") is None
+
+
+def test_without_gang_scheduling_there_are_no_groups(harness: Harness) -> None:
+    harness.start()
+    assert (harness.informers.caches.groups.version, harness.informers.caches.groups.kinds) == ("", ())
+    asked = {each.route.resource.plural for each in harness.server.requests if each.route}
+    assert not asked & {"priorityclasses", "podgroups", "workloads"}  # B073
+
+
+def test_B063_a_PriorityClass_has_every_job_looked_at(harness: Harness) -> None:
+    harness.server.put(MPI_JOBS, a_raw_job())
+    harness.informers.add_gang(GangResources((POD_GROUPS,), are_served=True))
+    harness.start()
+    harness.queue.done(harness.queue.get() or "")
+    harness.server.await_watches(1, PRIORITY_CLASSES)
+    harness.server.put(PRIORITY_CLASSES, {"metadata": {"name": "high"}, "value": 1000})
+    assert harness.queue.get() == "default/pi"
+
+
+def test_A2_9_PriorityClasses_that_may_not_be_read_hold_up_nothing(harness: Harness) -> None:
+    forbidden = faults.Respond(403, reason="Forbidden", message="cluster-scoped")
+    harness.server.script(forbidden, resource=PRIORITY_CLASSES, times=1000)
+    harness.informers.add_gang(GangResources((POD_GROUPS,), are_served=True))
+    harness.start()
+    assert harness.informers.check() is None
