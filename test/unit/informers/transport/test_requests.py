@@ -37,6 +37,14 @@ def a_pod(name: str = "a") -> bytes:
     return msgspec.json.encode({"metadata": {"name": name}})
 
 
+class HastyClock(FakeClock):
+    """A clock by which every look at it takes 31 s."""
+
+    def monotonic(self) -> float:
+        self.step(31)
+        return super().monotonic()
+
+
 class TestAnswers:
     def test_a_request_reaches_the_server_as_it_is_meant(self, server: FakeApiServer, api: Transport) -> None:
         answer = api.request("POST", PATH, query={"dryRun": "All", "x": "a b"}, body=a_pod(), action="create pod")
@@ -200,6 +208,13 @@ class TestFailures:
         server.script(faults.IgnoreRequest())
         with pytest.raises(errors.IdleTimeout):
             api.request("GET", PATH, timeout=0.05)
+
+    def test_0_4_an_answer_that_trickles_past_the_timeout_is_given_up(self, server: FakeApiServer) -> None:
+        with (
+            server.transport(TransportOptions(request_timeout=30), clock=HastyClock()) as api,
+            pytest.raises(errors.IdleTimeout, match="not complete after 30 s"),
+        ):
+            api.request("GET", PATH)
 
     def test_0_4_a_name_that_does_not_resolve(self) -> None:
         configuration = ServerConfiguration(url="http://nowhere.invalid")
