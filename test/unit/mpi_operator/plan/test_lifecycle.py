@@ -27,7 +27,7 @@ SUCCEEDED_ALONE: dict[str, Any] = {"pods": (a_launcher_pod(phase="Succeeded"),)}
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        pytest.param(a_snapshot(an_accepted_job(DONE, **ELSEWHERE, **GOING)), Phase.ELSEWHERE, id="B050 above all"),
+        pytest.param(a_snapshot(an_accepted_job(DONE, **ELSEWHERE, **GOING)), Phase.ELSEWHERE, id="B053 B050 first"),
         pytest.param(a_snapshot(an_accepted_job(DONE, **GOING)), Phase.DELETING, id="B054 before what was recorded"),
         pytest.param(
             a_snapshot(an_accepted_job(DONE, **SUSPEND, **INVALID), **COMPLETED),

@@ -107,7 +107,7 @@ UNLUCKY = _failed(container={"state": {"terminated": {"exitCode": 7, "message": 
     ("given", "settings", "expected"),
     [
         _disrupted(
-            "B240 B258 A1.6 an evicted worker is replaced at once, and the job does not fail",
+            "B220 B240 B258 A1.6 K4 an evicted worker is replaced at once, and the job does not fail",
             _failed(reason="Evicted", message="low on memory"),
             "MPIJobEvicted",
             _evicted("low on memory"),

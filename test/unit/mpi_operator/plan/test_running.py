@@ -110,7 +110,7 @@ TOLD_JUST_NOW = a_condition("Running", "False", "Unschedulable", "old", since_ag
             },
         ),
         a_row(
-            "B231 A4.2 an attempt that failed and will be followed: Restarting, with container and exit code",
+            "B225 B231 A4.2 an attempt that failed and will be followed: Restarting, with container and exit code",
             a_snapshot(RUNNING_JOB, pods=(*WORKERS, FAILED_LAUNCHER), launcher_job=ONE_FAILED, running=(0, 1)),
             status={
                 "conditions": (CREATED, NOT_RUNNING_RESTARTING, RESTARTING_NOW),

@@ -143,7 +143,7 @@ OF_TWELVE = a_config_map(TEN, running=range(12))
             ),
         ),
         a_row(
-            "A3.8 the launcher is not told of hosts before the job first runs",
+            "B108 A3.8 the script follows, but the launcher is not told of hosts before the job first runs",
             a_snapshot(
                 NOT_YET,
                 pods=(WORKERS[0], a_worker(1, phase="Pending"), LAUNCHER),

@@ -223,3 +223,37 @@ def test_a_job_lives_through_anything(
     assert plan(shuffled, world.settings, world.now) == plan(snapshot, world.settings, world.now)
     _settle(world)
     _check_rest(world)
+
+
+def _rest(world: World) -> None:
+    _settle(world)
+    _check_rest(world)
+
+
+def test_B210_a_job_is_suspended_and_resumed_again_and_again_each_time_where_it_is_told() -> None:
+    world = World(a_raw_job(workers=2))
+    _rest(world)
+    starts = []
+    for zone in ("a", "b", "c"):
+        edit(world, suspend=True)
+        _rest(world)
+        later(world, 60)
+        edit(world, suspend=False, node_selector={"zone": zone})
+        _rest(world)
+        assert world.launcher_job is not None
+        assert world.launcher_job["spec"]["template"]["spec"]["nodeSelector"] == {"zone": zone}
+        starts.append(world.job["status"]["startTime"])
+    assert starts == sorted(set(starts))
+    assert world.counters == ["created"]
+    assert [event.reason for event in world.events].count("MPIJobResumed") == len(starts)
+
+
+@pytest.mark.parametrize("budget", range(12))
+def test_A1_10_a_job_is_announced_once_wherever_the_operator_is_killed(budget: int) -> None:
+    world = World(a_raw_job(workers=2))
+    for _ in range(3):
+        world.sync(budget=budget)
+    _rest(world)
+    assert world.counters == ["created"]
+    assert [event.reason for event in world.events].count("MPIJobCreated") == 1
+    assert len(world.workers) == 2

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from mpi_operator.actions import CreateWorkers
 from mpi_operator.plan.outcome import Plan
 from mpi_operator.plan.plan import plan
 from mpi_operator.plan.settings import Settings
@@ -200,6 +201,14 @@ def test_B083_K5_each_manifest_is_its_own() -> None:
     manifest = first.steps[1][0].pods[0].manifest  # type: ignore[union-attr]
     manifest["spec"]["containers"][0]["image"] = "spoilt"
     assert plan(Snapshot(job=NEW), Settings(), NOW) == second
+
+
+def test_A3_2_B132_workers_are_created_in_one_batch_in_order_of_ordinals() -> None:
+    many = a_stored_job(workers=500)
+    [batch] = [
+        action for action in plan(Snapshot(job=many), Settings(), NOW).actions if isinstance(action, CreateWorkers)
+    ]
+    assert [pod.name for pod in batch.pods] == [f"pi-worker-{ordinal}" for ordinal in range(500)]
 
 
 def test_a_time_of_start_has_whole_seconds() -> None:

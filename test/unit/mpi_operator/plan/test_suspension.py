@@ -123,7 +123,7 @@ HELD = an_accepted_job(IS_NOT_RUNNING_SUSPENDED, launcherCreationPolicy=WAIT)
             **BORN,
         ),
         a_row(
-            "B197 B199 B253 K2 suspending: launcher Job, then workers, then the status, which keeps startTime",
+            "B197 B199 A4.6 B253 K2 suspending: launcher Job, then workers, then the status, which keeps startTime",
             a_snapshot(TO_SUSPEND, pods=LIVE, launcher_job=RUNNING_LAUNCHER, running=(0, 1)),
             steps=(
                 (patch(RUNNING_LAUNCHER, {"spec": {"suspend": True}}),),
