@@ -91,11 +91,12 @@ def _launcher_progress(facts: Facts) -> LauncherProgress:
     found = facts.launcher
     is_missing = found.job is None and facts.job.status.replica_statuses.launcher is not None
     attempt = found.last_attempt
+    has_failed = attempt is not None or (found.job is not None and found.job.status.failed > 0)
     is_followed = is_missing or (found.is_started and found.will_be_retried)
     return LauncherProgress(
         is_held=facts.is_held,
         is_followed=is_followed,
-        is_down=is_followed and (is_missing or attempt is not None) and not found.is_running,
+        is_down=is_followed and (is_missing or has_failed) and not found.is_running,
         attempt_ended_at=None if attempt is None else attempt.ended_at,
     )
 

@@ -94,6 +94,7 @@ FAILED_ALONE = an_accepted_job(IS_RUNNING, replicas=counts(launcher={"active": 1
 
 NEXT = a_launcher_pod("b")
 FAILED_TWICE = an_accepted_job(replicas=counts(launcher={"active": 1, "failed": 1}, worker={"active": 1, "failed": 1}))
+BETWEEN_PODS = an_accepted_job(replicas=counts(launcher={"failed": 1}, worker={"active": 1, "failed": 1}))
 STARTED_WAITING = an_accepted_job(
     launcherCreationPolicy="WaitForWorkersReady",
     replicas=counts(launcher={"active": 1}, worker={"active": 1, "failed": 1}),
@@ -237,6 +238,12 @@ UNLUCKY = _failed(container={"state": {"terminated": {"exitCode": 7, "message": 
         a_row(
             "it is replaced also if the next attempt runs already",
             a_snapshot(FAILED_TWICE, pods=(CRASHED, HEALTHY, GONE_LAUNCHER, NEXT), launcher_job=RETRIED, running=(1,)),
+            steps=((delete(CRASHED),),),
+            events=(warning("WorkerReplaced", CRASH, "WorkerReplaced/worker-0-uid"),),
+        ),
+        a_row(
+            "and also if the failed launcher pod is gone and the next one is not there yet",
+            a_snapshot(BETWEEN_PODS, pods=(CRASHED, HEALTHY), launcher_job=RETRIED, running=(1,)),
             steps=((delete(CRASHED),),),
             events=(warning("WorkerReplaced", CRASH, "WorkerReplaced/worker-0-uid"),),
         ),
