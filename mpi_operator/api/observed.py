@@ -21,7 +21,7 @@ FAILED = "Failed"
 TERMINAL_PHASES = frozenset({SUCCEEDED, FAILED})
 
 
-class ObservedCondition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class ObservedCondition(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel", omit_defaults=True):
     """A condition of a pod or Job."""
 
     type: str
@@ -41,14 +41,14 @@ def condition_of(conditions: tuple[ObservedCondition, ...], kind: str) -> Observ
     return next((condition for condition in conditions if condition.type == kind), None)
 
 
-class Waiting(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class Waiting(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel", omit_defaults=True):
     """A container that is not running yet, or not again yet."""
 
     reason: str = ""
     message: str = ""
 
 
-class Terminated(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class Terminated(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel", omit_defaults=True):
     """How a container ended; `message` is its termination message."""
 
     exit_code: int = 0
@@ -57,14 +57,14 @@ class Terminated(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
     finished_at: Timestamp | None = None
 
 
-class ContainerState(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class ContainerState(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel", omit_defaults=True):
     """The state of a container; with both fields None it runs or is unknown."""
 
     waiting: Waiting | None = None
     terminated: Terminated | None = None
 
 
-class ContainerStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class ContainerStatus(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel", omit_defaults=True):
     """One container's state, its state before the last restart, and how often it was restarted."""
 
     name: str
@@ -73,13 +73,13 @@ class ContainerStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
     last_state: ContainerState = ContainerState()
 
 
-class Container(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class Container(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel"):
     """A container's name: statuses are not in the order of the spec."""
 
     name: str
 
 
-class PodSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class PodSpec(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel", omit_defaults=True):
     """Of a pod's spec, its containers in order, how they are restarted, and the group that it is scheduled with."""
 
     containers: tuple[Container, ...] = ()
@@ -88,7 +88,7 @@ class PodSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
     workload_ref: Mapping[str, Any] | None = None
 
 
-class PodStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class PodStatus(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel", omit_defaults=True):
     """What a pod is doing; an absent phase is Pending."""
 
     phase: str = PENDING
@@ -99,7 +99,7 @@ class PodStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
     container_statuses: tuple[ContainerStatus, ...] = ()
 
 
-class Pod(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class Pod(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel"):
     """A worker or launcher pod."""
 
     metadata: ObjectMeta = ObjectMeta()
@@ -127,20 +127,20 @@ class Pod(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         return ready is not None and ready.is_true and not self.metadata.is_terminating
 
 
-class TemplateMeta(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class TemplateMeta(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel", omit_defaults=True):
     """The metadata of a Job's pod template."""
 
     labels: Mapping[str, str] = {}
     annotations: Mapping[str, str] = {}
 
 
-class Affinity(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class Affinity(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel", omit_defaults=True):
     """Of a pod's affinity, the part that may change while a Job is suspended."""
 
     node_affinity: Mapping[str, Any] | None = None
 
 
-class TemplateSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class TemplateSpec(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel", omit_defaults=True):
     """The scheduling directives of a Job's pod template that may change while the Job is suspended, raw."""
 
     node_selector: Mapping[str, str] = {}
@@ -149,14 +149,14 @@ class TemplateSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
     scheduling_gates: tuple[Mapping[str, Any], ...] = ()
 
 
-class Template(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class Template(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel", omit_defaults=True):
     """Of a Job's pod template, the directives that may change while the Job is suspended."""
 
     metadata: TemplateMeta = TemplateMeta()
     spec: TemplateSpec = TemplateSpec()
 
 
-class JobSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class JobSpec(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel", omit_defaults=True):
     """What a launcher Job was told."""
 
     suspend: bool = False
@@ -166,7 +166,7 @@ class JobSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
     template: Template = Template()
 
 
-class JobStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class JobStatus(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel", omit_defaults=True):
     """What the Job controller reports."""
 
     active: int = 0
@@ -178,7 +178,7 @@ class JobStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
     conditions: tuple[ObservedCondition, ...] = ()
 
 
-class Job(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class Job(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel"):
     """A batch/v1 Job that runs a launcher."""
 
     metadata: ObjectMeta = ObjectMeta()
@@ -191,41 +191,41 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         return condition if condition is not None and condition.is_true else None
 
 
-class ServiceSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class ServiceSpec(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel", omit_defaults=True):
     """The two fields of a Service that are repaired (B120)."""
 
     selector: Mapping[str, str] = {}
     publish_not_ready_addresses: bool = False
 
 
-class Service(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class Service(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel"):
     """The headless Service in front of a job's pods."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: ServiceSpec = ServiceSpec()
 
 
-class ConfigMap(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class ConfigMap(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel"):
     """The ConfigMap with a job's hostfile and discover_hosts.sh."""
 
     metadata: ObjectMeta = ObjectMeta()
     data: Mapping[str, str] = {}
 
 
-class Secret(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class Secret(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel"):
     """What one GET told of a job's ssh Secret: never its keys, only whether they are a usable pair (A1.19)."""
 
     metadata: ObjectMeta = ObjectMeta()
     is_usable: bool = False
 
 
-class GroupStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class GroupStatus(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel", omit_defaults=True):
     """What a gang scheduler reports of a group."""
 
     conditions: tuple[ObservedCondition, ...] = ()
 
 
-class Group(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class Group(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel"):
     """A gang scheduler's PodGroup or Workload. Its spec stays raw: it is compared and patched, never interpreted."""
 
     metadata: ObjectMeta = ObjectMeta()
@@ -233,7 +233,7 @@ class Group(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     status: GroupStatus = GroupStatus()
 
 
-class PriorityClass(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class PriorityClass(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel"):
     """That a PriorityClass exists: pods that name one are refused until it does."""
 
     metadata: ObjectMeta = ObjectMeta()

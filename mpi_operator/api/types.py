@@ -48,7 +48,7 @@ MANAGED_BY_MULTIKUEUE = "kueue.x-k8s.io/multikueue"
 MANAGERS = (MANAGED_BY_MPI_OPERATOR, MANAGED_BY_MULTIKUEUE)
 
 
-class SchedulingPolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class SchedulingPolicy(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel", omit_defaults=True):
     """Wishes for gang scheduling (B161-B194)."""
 
     min_available: int | None = None
@@ -58,7 +58,7 @@ class SchedulingPolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
     schedule_timeout_seconds: int | None = None
 
 
-class RunPolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class RunPolicy(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel", omit_defaults=True):
     """How the job runs as a whole. None means not given."""
 
     clean_pod_policy: str | None = None
@@ -70,7 +70,7 @@ class RunPolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
     managed_by: str | None = None
 
 
-class ReplicaSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class ReplicaSpec(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel", omit_defaults=True):
     """One role of the job: how many pods, made from which template. The template is raw and read-only."""
 
     replicas: int | None = None
@@ -78,7 +78,7 @@ class ReplicaSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
     restart_policy: str = ""
 
 
-class MPIJobSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class MPIJobSpec(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel", omit_defaults=True):
     """What the user wants. The properties read a defaulted spec; on a raw one they show what is there."""
 
     slots_per_worker: int | None = None
@@ -139,7 +139,7 @@ class MPIJobSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
         return self.run_policy.managed_by not in {None, "", MANAGED_BY_MPI_OPERATOR}
 
 
-class Condition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class Condition(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel", omit_defaults=True):
     """One condition; `status` is True, False or Unknown, as text. Only type and status are sure to be there."""
 
     type: str
@@ -155,7 +155,7 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
         return self.status == "True"
 
 
-class ReplicaStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class ReplicaStatus(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel", omit_defaults=True):
     """Counts of the pods of one role."""
 
     active: int = 0
@@ -163,14 +163,14 @@ class ReplicaStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
     failed: int = 0
 
 
-class ReplicaStatuses(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ReplicaStatuses(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """The counts of both roles; None is a key that is absent (B223)."""
 
     launcher: ReplicaStatus | None = msgspec.field(default=None, name=LAUNCHER)
     worker: ReplicaStatus | None = msgspec.field(default=None, name=WORKER)
 
 
-class MPIJobStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class MPIJobStatus(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel", omit_defaults=True):
     """What was observed. `lastReconcileTime` and selectors of the schema are never set (B244) and not read."""
 
     conditions: tuple[Condition, ...] = ()
@@ -179,7 +179,7 @@ class MPIJobStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
     completion_time: Timestamp | None = None
 
 
-class MPIJob(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class MPIJob(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel"):
     """An MPIJob. Encoding always writes apiVersion and kind, and nothing else that is absent."""
 
     api_version: str = API_VERSION
