@@ -209,3 +209,33 @@ def install_crd() -> InstallCRD:
         subprocess.run(command, env=plane.env(), check=True, capture_output=True)
 
     return install
+
+
+def test_an_idle_operator_asks_for_nothing_but_watches_and_its_lease(
+    control_plane: ControlPlane, server: Server, start_operator: StartOperator
+) -> None:
+    before = sum(1 for _ in control_plane.audit_events())
+    operator = start_operator(*FAST_ELECTION)
+    operator.await_log(LEADING)
+    with Server(control_plane.kubeconfig, LOCK_NAMESPACE, is_new=False) as lock:
+        holder = lock.must_get(LEASES, "mpi-operator")["spec"]
+        lock.until(
+            LEASES, lambda leases: leases["mpi-operator"]["spec"]["renewTime"] > holder["renewTime"], "a first renewal"
+        )
+        first = lock.must_get(LEASES, "mpi-operator")["spec"]["renewTime"]
+        lock.until(LEASES, lambda leases: leases["mpi-operator"]["spec"]["renewTime"] > first, "a second renewal")
+    assert operator.stop() == 0
+    targets = [
+        (event["objectRef"]["resource"], event["verb"])
+        for event in list(control_plane.audit_events())[before:]
+        if event.get("objectRef", {}).get("resource") not in {"leases", "events"}
+    ]
+    # The question whether the CRD is there, then one watch for each cache, which begins with its content.
+    assert sorted(targets) == [
+        ("configmaps", "watch"),
+        ("jobs", "watch"),
+        ("mpijobs", "list"),
+        ("mpijobs", "watch"),
+        ("pods", "watch"),
+        ("services", "watch"),
+    ]
