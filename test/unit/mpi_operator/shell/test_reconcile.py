@@ -321,3 +321,67 @@ def test_the_Job_is_deleted_with_its_pods(shell: Shell) -> None:
     assert deletion.json()["propagationPolicy"] == "Background"
     assert deletion.json()["preconditions"] == {"uid": launcher_job["metadata"]["uid"]}
     assert shell.events.reasons[-1] == "MPIJobSucceeded"
+
+
+def suspended(shell: Shell) -> None:
+    """A job that ran, was suspended, and is to run again."""
+    shell.submit(run_policy={"suspend": True})
+    shell.settle()
+    launcher_job = shell.server.find(JOBS, "default", "pi-launcher")
+    assert launcher_job is not None
+    stopped = {"type": "Suspended", "status": "True", "lastTransitionTime": "2029-12-31T23:00:00Z"}
+    shell.server.put(JOBS, {**launcher_job, "status": {"conditions": [stopped]}})
+    shell.settle()
+    job = shell.job()
+    shell.server.put(MPI_JOBS, {**job, "spec": {**job["spec"], "runPolicy": {"suspend": False}}})
+    shell.refresh()
+
+
+def test_B200_a_resume_writes_the_status_then_the_launcher_then_the_workers(shell: Shell) -> None:
+    suspended(shell)
+    before = len(shell.writes)
+    shell.settle()
+    kinds = [(each.method, each.route.resource) for each in shell.writes[before:] if each.route is not None]
+    order = list(dict.fromkeys(kinds))
+    assert order.index(("PATCH", MPI_JOBS)) < order.index(("PATCH", JOBS)) < order.index(("POST", PODS))
+    assert shell.events.reasons.count("MPIJobResumed") == 1
+
+
+def test_a_resume_whose_status_cannot_be_written_does_nothing_else(shell: Shell) -> None:
+    suspended(shell)
+    before = len(shell.writes)
+    shell.server.script(faults.Respond(503, message="not now"), verb="patch", resource=MPI_JOBS)
+    with pytest.raises(ServerError):
+        shell.reconcile()
+    assert [each.route.resource for each in shell.writes[before:] if each.route] == [MPI_JOBS]
+    assert "MPIJobResumed" not in shell.events.reasons
+
+
+def test_a_refusal_after_the_status_was_written_first_is_recorded_over_it(shell: Shell) -> None:
+    suspended(shell)
+    shell.server.script(QUOTA, verb="create", resource=PODS, times=99)
+    for _ in range(4):
+        shell.refresh()
+        shell.reconcile()
+    assert shell.condition("Suspended")["status"] == "False"
+    assert shell.condition("Running")["reason"] == "FailedCreate"
+    assert shell.events.reasons.count("MPIJobResumed") == 1
+    assert shell.events.reasons.count("FailedCreate") == 1
+
+
+@pytest.mark.parametrize("position", range(5))
+def test_a_fault_between_any_two_writes_of_a_resume_announces_nothing_twice(shell: Shell, position: int) -> None:
+    suspended(shell)
+    for verb in ("create", "patch"):
+        shell.server.script(faults.DropRequest(after_write=True), verb=verb, skip=position)
+    for _ in range(6):
+        shell.refresh()
+        try:
+            shell.reconcile()
+        except ApiError:
+            continue
+    shell.restart()
+    shell.settle()
+    assert shell.children() == CHILDREN
+    assert shell.condition("Suspended")["status"] == "False"
+    assert shell.events.reasons.count("MPIJobResumed") <= 1
