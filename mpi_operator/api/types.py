@@ -24,6 +24,8 @@ PLURAL = "mpijobs"
 LAUNCHER = "Launcher"
 WORKER = "Worker"
 REPLICA_TYPES = (LAUNCHER, WORKER)
+MAXIMUM_WORKERS = 10_000
+"""More hosts, of two lines each, do not fit into a ConfigMap of 1 MiB; and it bounds the work of one sync."""
 
 OPEN_MPI = "OpenMPI"
 INTEL = "Intel"

@@ -66,10 +66,7 @@ def _validate_replica_specs(spec: MPIJobSpec) -> Iterator[Violation]:
             yield invalid(f"{field}[{types.LAUNCHER}].replicas", spec.launcher.replicas, "must be 1")
     if spec.worker is not None:
         yield from _validate_replica_spec(spec, types.WORKER, spec.worker)
-        if spec.worker.replicas is not None and spec.worker.replicas < 1:
-            yield invalid(
-                f"{field}[{types.WORKER}].replicas", spec.worker.replicas, "must be greater than or equal to 1"
-            )
+        yield from _validate_worker_count(f"{field}[{types.WORKER}].replicas", spec.worker.replicas)
     elif spec.launcher is not None and not spec.is_launcher_worker:
         yield required(
             f"{field}[{types.WORKER}]",
@@ -77,6 +74,17 @@ def _validate_replica_specs(spec: MPIJobSpec) -> Iterator[Violation]:
         )
     for key in spec.mpi_replica_specs:
         yield from _validate_choice(f"{field}[{key}]", key, types.REPLICA_TYPES)
+
+
+def _validate_worker_count(field: str, replicas: int | None) -> Iterator[Violation]:
+    if replicas is not None and replicas < 1:
+        yield invalid(field, replicas, "must be greater than or equal to 1")
+    if replicas is not None and replicas > types.MAXIMUM_WORKERS:
+        yield invalid(
+            field,
+            replicas,
+            f"must be less than or equal to {types.MAXIMUM_WORKERS}, the hosts that a ConfigMap can name",
+        )
 
 
 def _validate_replica_spec(spec: MPIJobSpec, key: str, replica_spec: ReplicaSpec) -> Iterator[Violation]:

@@ -67,6 +67,12 @@ def test_a_good_job_is_accepted(fields: dict[str, Any]) -> None:
             id="B024 no worker at all",
         ),
         pytest.param(
+            {"workers": 2_000_000_000},
+            f"{REPLICAS}[Worker].replicas: Invalid value: 2000000000: must be less than or equal to 10000, "
+            "the hosts that a ConfigMap can name",
+            id="B024 more workers than can be named",
+        ),
+        pytest.param(
             {"worker": {"restartPolicy": "Always"}},
             f'{REPLICAS}[Worker].restartPolicy: Unsupported value: "Always": supported values: "Never", "OnFailure"',
             id="B026 a restart policy of pods",
