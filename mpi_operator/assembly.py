@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import threading
 import uuid
@@ -30,7 +31,7 @@ from mpi_operator.reasons import DECODE_ERROR
 from mpi_operator.shell.announced import Announced
 from mpi_operator.shell.apply import Applier
 from mpi_operator.shell.child_caches import BY_JOB_LABEL
-from mpi_operator.shell.gang import find_gang_resources
+from mpi_operator.shell.gang import GangDiscovery
 from mpi_operator.shell.guarded_api import GuardedApi
 from mpi_operator.shell.informer_set import InformerSet
 from mpi_operator.shell.observe import Observer
@@ -86,7 +87,6 @@ class Operator:
     def __init__(self, options: Options, planner: Planner, environment: Environment, metrics: Metrics) -> None:
         clock, random = environment.clock, environment.random
         self._options = options
-        self._api = environment.api
         self._clock = clock
         self._metrics = metrics
         self._stop = StopToken(clock=clock)
@@ -108,6 +108,7 @@ class Operator:
         self._queues = QueueCollector(metrics.registry)
         self._queue = _build_queue(options, clock, random, self._queues)
         self._served = ServedCheck(environment.api, namespace=options.namespace)
+        self._gang = GangDiscovery(environment.api, options.gang_scheduling) if options.gang_scheduling else None
         self._informers = InformerSet(
             environment.api,
             self._queue,
@@ -172,7 +173,8 @@ class Operator:
     @property
     def readiness(self) -> dict[str, Check]:
         """The checks of `/readyz`."""
-        return {"crd": self._served.check, "caches": self._informers.check, "leaderElection": self.liveness}
+        gang = {} if self._gang is None else {"gangScheduling": self._gang.check}
+        return {"crd": self._served.check, **gang, "caches": self._informers.check, "leaderElection": self.liveness}
 
     def start(self) -> None:
         """Begin to fill the caches and to seek leadership."""
@@ -214,7 +216,7 @@ class Operator:
         if not self._served.wait(self._stop):
             return
         try:
-            self._informers.add_gang(find_gang_resources(self._api, self._options.gang_scheduling, self._stop))
+            is_gang_late = self._gang is not None and not self._add_gang(self._gang)
             self._informers.start()
             self._informers.wait_for_sync(self._options.startup_timeout_seconds)
         except SyncTimeoutError as error:
@@ -227,6 +229,21 @@ class Operator:
             gc.freeze()
             _log.info("the caches are filled")
             self._synced.set("the caches are filled")
+            if self._gang is not None and is_gang_late:
+                self._await_gang(self._gang)
+
+    def _add_gang(self, discovery: GangDiscovery) -> bool:
+        """Have the gang scheduler's objects followed; return whether they are served."""
+        gang = discovery.find(self._stop)
+        self._informers.add_gang(gang)
+        return gang.are_served
+
+    def _await_gang(self, discovery: GangDiscovery) -> None:
+        """Follow the gang scheduler's objects from when its API is served."""
+        gang = discovery.wait(self._stop)
+        with contextlib.suppress(Stopped):
+            if gang.are_served:
+                self._informers.start_gang(gang)
 
     def _elect(self) -> None:
         outcome: Outcome = self._elector.run(self._stop)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
 import msgspec
@@ -27,27 +27,27 @@ _GROUP_KINDS: dict[str, GroupKind] = {"PodGroup": "PodGroup", "Workload": "Workl
 
 
 class GroupCaches:
-    """The caches of a gang scheduler's objects, by kind: none, until they are added before the first sync."""
+    """The caches of a gang scheduler's objects, by kind: none, until its API is served. Safe from any thread."""
 
     def __init__(self) -> None:
-        self._informers: dict[GroupKind, Informer[Group]] = {}
+        self._informers: Mapping[GroupKind, Informer[Group]] = {}
         self._version = ""
 
-    def add(self, resource: Resource, informer: Informer[Group]) -> None:
-        """Look into this informer for objects of that kind from now on."""
-        self._version = resource.version
-        self._informers[_GROUP_KINDS[resource.kind]] = informer
+    def add(self, informers: Mapping[Resource, Informer[Group]]) -> None:
+        """Look into these informers, of one API version, from now on."""
+        self._version = next(iter(informers)).version
+        self._informers = {_GROUP_KINDS[resource.kind]: informer for resource, informer in informers.items()}
 
     @property
     def version(self) -> str:
-        """The version of the scheduler's API, empty while it is not served."""
+        """The version of the scheduler's API, empty while not all of its kinds have been listed."""
         return self._version if self.kinds else ""
 
     @property
     def kinds(self) -> tuple[GroupKind, ...]:
         """The scheduler's kinds; none while one of them has not been listed."""
-        is_listed = all(informer.is_listed() for informer in self._informers.values())
-        return tuple(self._informers) if is_listed else ()
+        informers = self._informers
+        return tuple(informers) if all(informer.is_listed() for informer in informers.values()) else ()
 
     def get(self, kind: GroupKind, key: str) -> Group | None:
         """Return the object of that kind, if there is one."""

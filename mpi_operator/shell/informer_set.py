@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 from random import Random
 from typing import Any, TypeVar
 
+import structlog
+
 from clockwork import Clock, StopToken
 from informers.api import Api
 from informers.informer import Informer
@@ -16,24 +18,31 @@ from informers.notifications import Deleted
 from informers.resource import Resource
 from informers.resource_list_watch import ResourceListWatch
 from informers.store import Store
-from informers.sync import start_informers, wait_for_sync
+from informers.sync import SyncTimeoutError, start_informers, wait_for_sync
 from mpi_operator import names
 from mpi_operator.api.observed import ConfigMap, Group, Job, Pod, PriorityClass, Service
 from mpi_operator.api.types import MPIJob
+from mpi_operator.children.pod_group.scheduler import names_priority_class
 from mpi_operator.shell.child_caches import POD_INDEXERS, Child, ChildCaches
 from mpi_operator.shell.gang import GangResources
 from mpi_operator.shell.resources import CONFIG_MAPS, JOBS, MPI_JOBS, PODS, PRIORITY_CLASSES, RESOURCES, SERVICES
 from workqueue import INITIAL_PRIORITY, Queue
 
+BURST_SECONDS = 0.05
+"""How long updates of a job's pods are gathered: many pods often change together (lifecycle.md 6)."""
+
 ObjectT = TypeVar("ObjectT", bound=KubernetesObject)
+
+_PATIENCE_SECONDS = 300.0
+_log = structlog.get_logger(__name__)
 
 
 class InformerSet:
     """The informers of MPIJobs, and of the pods, Jobs, Services and ConfigMaps that carry the operator's label.
 
-    There is none for Secrets (security.md). Every event adds the keys of the MPIJobs that should look to `queue`, at
-    once and without a limit (B059); those of the first lists with a low priority. `on_deleted` hears of each MPIJob
-    that is gone, `on_undecodable` of each version of one that cannot be read. `namespace` "" means all. `resources`
+    There is none for Secrets (security.md). Every event adds the keys of the MPIJobs that should look to `queue`,
+    without a limit (B059) and at once, but for updates of pods, which are gathered for a moment; those of the first
+    lists get a low priority. `on_deleted` hears of each MPIJob that is gone, `on_undecodable` of each version of one that cannot be read. `namespace` "" means all. `resources`
     holds the resource of each kind, a gang scheduler's too once it is known. Safe from any thread.
     """
 
@@ -81,7 +90,8 @@ class InformerSet:
         self._mpi_jobs.add_handler(_JobHandler(queue, on_deleted), name="queue", enqueue_keys=True)
         children = _ChildHandler(queue, self.caches.owner_keys)
         self._launcher_jobs.add_handler(children, name="queue", enqueue_keys=True)
-        self._pods.add_handler(children, name="queue", enqueue_keys=True)
+        pods = _ChildHandler(queue, self.caches.owner_keys, burst_seconds=BURST_SECONDS)
+        self._pods.add_handler(pods, name="queue", enqueue_keys=True)
         self._services.add_handler(children, name="queue", enqueue_keys=True)
         self._config_maps.add_handler(children, name="queue", enqueue_keys=True)
 
@@ -100,23 +110,44 @@ class InformerSet:
         )
 
     def add_gang(self, gang: GangResources) -> None:
-        """Follow a gang scheduler's objects and the PriorityClasses too. To be called before `start()`.
+        """Know a gang scheduler's objects, follow them if they are served, and PriorityClasses in any case.
 
-        Nothing waits for PriorityClasses, which a namespaced role cannot read (A2.9), nor for an API that is not
-        served: both come when they can.
+        To be called before `start()`. Nothing waits for PriorityClasses, which a namespaced role cannot read (A2.9).
         """
-        for resource in gang.resources:
-            informer = self._build(resource, Group)
+        self._follow(gang)
+        classes = self._build(PRIORITY_CLASSES, PriorityClass)
+        classes.add_handler(_PriorityClassHandler(self._queue, self._mpi_jobs.store), name="queue", enqueue_keys=True)
+        self._optional[PRIORITY_CLASSES] = classes
+
+    def start_gang(self, gang: GangResources) -> None:
+        """Follow a gang scheduler's objects that are served now, and were not at the start.
+
+        Returns when they are listed and every job is about to be looked at; raises Stopped. It is never given up.
+        """
+        informers = self._follow(gang)
+        for informer in informers:
+            informer.start()
+        while True:
+            try:
+                wait_for_sync(informers, timeout_seconds=_PATIENCE_SECONDS, clock=self._clock, stop=self._stop)
+            except SyncTimeoutError as error:
+                _log.error("the gang scheduler's objects cannot be listed; check the RBAC rules", error=str(error))
+            else:
+                break
+        for job in self._mpi_jobs.store.list():
+            self._queue.add(job.key)
+
+    def _follow(self, gang: GangResources) -> tuple[Informer[Group], ...]:
+        self.resources.update({resource.kind: resource for resource in gang.resources})
+        if not gang.are_served:
+            return ()
+        informers = {resource: self._build(resource, Group) for resource in gang.resources}
+        for informer in informers.values():
             informer.add_handler(_ChildHandler(self._queue, self.caches.owner_keys), name="queue", enqueue_keys=True)
-            self.caches.groups.add(resource, informer)
-            self.resources[resource.kind] = resource
-            (self._required if gang.are_served else self._optional)[resource] = informer
-        if gang.resources:
-            classes = self._build(PRIORITY_CLASSES, PriorityClass)
-            classes.add_handler(
-                _PriorityClassHandler(self._queue, self._mpi_jobs.store), name="queue", enqueue_keys=True
-            )
-            self._optional[PRIORITY_CLASSES] = classes
+        self.caches.groups.add(informers)
+        # Others may be iterating over what is there.
+        self._required = {**self._required, **informers}
+        return tuple(informers.values())
 
     @property
     def _informers(self) -> tuple[Informer[Any], ...]:
@@ -175,31 +206,39 @@ class _JobHandler:
 
 
 class _PriorityClassHandler:
-    """Has every job looked at that may be waiting for a PriorityClass (B063)."""
+    """Has the jobs looked at that name a PriorityClass: without it their pods were refused (B063)."""
 
     def __init__(self, queue: Queue[str], mpi_jobs: Store[MPIJob]) -> None:
         self._queue = queue
         self._mpi_jobs = mpi_jobs
 
-    def on_add(self, obj: PriorityClass, *, is_initial: bool) -> None:  # noqa: ARG002 - whichever it is
+    def on_add(self, obj: PriorityClass, *, is_initial: bool) -> None:
         if not is_initial:
-            self._look_at_all()
+            self._look(obj.metadata.name)
 
-    def on_update(self, old: PriorityClass, new: PriorityClass) -> None:  # noqa: ARG002 - as above
-        self._look_at_all()
+    def on_update(self, old: PriorityClass, new: PriorityClass) -> None:
+        if old.metadata.resource_version != new.metadata.resource_version:
+            self._look(new.metadata.name)
 
-    def on_delete(self, deleted: Deleted[PriorityClass]) -> None:  # noqa: ARG002 - as above
-        self._look_at_all()
+    def on_delete(self, deleted: Deleted[PriorityClass]) -> None:
+        if deleted.last_known is not None:
+            self._look(deleted.last_known.metadata.name)
 
-    def _look_at_all(self) -> None:
-        for key in self._mpi_jobs.keys():  # noqa: SIM118 - a store is no mapping
-            self._queue.add(key)
+    def _look(self, name: str) -> None:
+        for job in self._mpi_jobs.list():
+            if names_priority_class(job, name):
+                self._queue.add(job.key)
 
 
 class _ChildHandler:
-    def __init__(self, queue: Queue[str], owner_keys: Callable[[Child], tuple[str, ...]]) -> None:
+    """Has a child's job looked at: at once, or for an update after `burst_seconds`, so that a burst is one look."""
+
+    def __init__(
+        self, queue: Queue[str], owner_keys: Callable[[Child], tuple[str, ...]], *, burst_seconds: float = 0.0
+    ) -> None:
         self._queue = queue
         self._owner_keys = owner_keys
+        self._burst_seconds = burst_seconds
 
     def on_add(self, obj: Child, *, is_initial: bool) -> None:
         for key in self._owner_keys(obj):
@@ -209,7 +248,7 @@ class _ChildHandler:
         if old.metadata.resource_version == new.metadata.resource_version:
             return
         for key in dict.fromkeys((*self._owner_keys(new), *self._owner_keys(old))):
-            self._queue.add(key)
+            self._queue.add_after(key, self._burst_seconds)
 
     def on_delete(self, deleted: Deleted[Any]) -> None:
         if deleted.last_known is not None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from clockwork import StopToken
+from clockwork import FakeClock, OwnedThread, StopToken
 from informers.resource import Resource
-from informers.testing import FakeApiServer
-from mpi_operator.shell.gang import GangResources, find_gang_resources
+from informers.testing import FakeApiServer, faults
+from mpi_operator.shell.gang import RETRY_SECONDS, GangDiscovery, GangResources
 from mpi_operator.shell.resources import PODS
 
 VOLCANO = Resource("scheduling.volcano.sh", "v1beta1", "podgroups", "PodGroup")
@@ -20,7 +20,6 @@ POD_GROUP_136 = Resource("scheduling.k8s.io", "v1alpha2", "podgroups", "PodGroup
 @pytest.mark.parametrize(
     ("gang_scheduling", "served", "expected"),
     [
-        pytest.param("", (VOLCANO,), GangResources(), id="B276 without the flag there is none"),
         pytest.param("volcano", (VOLCANO,), GangResources((VOLCANO,), are_served=True), id="B180 volcano"),
         pytest.param("volcano", (), GangResources((VOLCANO,)), id="B180 volcano is wanted even where it is missing"),
         pytest.param(
@@ -49,12 +48,72 @@ POD_GROUP_136 = Resource("scheduling.k8s.io", "v1alpha2", "podgroups", "PodGroup
 )
 def test_gang_resources(gang_scheduling: str, served: tuple[Resource, ...], expected: GangResources) -> None:
     with FakeApiServer(PODS, *served) as server, server.transport() as api:
-        assert find_gang_resources(api, gang_scheduling, StopToken()) == expected
+        discovery = GangDiscovery(api, gang_scheduling)
+        assert discovery.check() == "not asked yet"
+        assert discovery.find(StopToken()) == expected
+        assert (discovery.check() is None) is expected.are_served
+
+
+@pytest.mark.parametrize(
+    ("gang_scheduling", "fault"),
+    [
+        pytest.param(
+            "volcano",
+            "podgroups.scheduling.volcano.sh v1beta1 is not served, so no gang can be described; install its CRD,"
+            " the operator waits for it",
+            id="B300 B310 a missing CRD",
+        ),
+        pytest.param(
+            "kubernetes",
+            "podgroups.scheduling.k8s.io v1beta1 or podgroups.scheduling.k8s.io v1alpha2 or workloads.scheduling.k8s.io"
+            " v1alpha1 is not served, so pods are scheduled one by one; turn it on, the operator waits for it",
+            id="G1 a missing API",
+        ),
+    ],
+)
+def test_what_is_missing_is_said(gang_scheduling: str, fault: str) -> None:
+    with FakeApiServer(PODS) as server, server.transport() as api:
+        discovery = GangDiscovery(api, gang_scheduling)
+        discovery.find(StopToken())
+        assert discovery.check() == fault
+
+
+def test_A2_10_a_server_that_does_not_answer_is_asked_again() -> None:
+    clock = FakeClock()
+    found: list[GangResources] = []
+    with FakeApiServer(VOLCANO) as server, server.transport() as api:
+        server.script(faults.Respond(403, reason="Forbidden"), times=1)
+        discovery = GangDiscovery(api, "volcano")
+        thread = OwnedThread("find", lambda: found.append(discovery.find(StopToken(clock=clock)))).start()
+        clock.await_waiters(1)
+        assert "failed" in (discovery.check() or "")
+        clock.step(RETRY_SECONDS)
+        thread.join()
+    assert found == [GangResources((VOLCANO,), are_served=True)]
+
+
+def test_an_API_that_arrives_later_is_found() -> None:
+    clock = FakeClock()
+    found: list[GangResources] = []
+    with FakeApiServer(PODS) as server, server.transport() as api:
+        discovery = GangDiscovery(api, "kubernetes")
+        assert not discovery.find(StopToken()).are_served
+        thread = OwnedThread("wait", lambda: found.append(discovery.wait(StopToken(clock=clock)))).start()
+        clock.await_waiters(1)
+        clock.step(RETRY_SECONDS)
+        clock.await_waiters(1)
+        server.put(WORKLOAD_135, {"metadata": {"name": "any", "namespace": "default"}})
+        clock.step(RETRY_SECONDS)
+        thread.join()
+        assert discovery.check() is None
+    assert found == [GangResources((WORKLOAD_135,), are_served=True)]
 
 
 def test_a_stop_ends_the_question() -> None:
     stop = StopToken()
     stop.set("enough")
     with FakeApiServer() as server, server.transport() as api:
-        assert not find_gang_resources(api, "volcano", stop).are_served
+        discovery = GangDiscovery(api, "volcano")
+        assert not discovery.find(stop).are_served
+        assert discovery.wait(stop) == GangResources()
         assert server.requests == ()

@@ -28,7 +28,7 @@ from mpi_operator.shell.resources import (
     SECRETS,
     SERVICES,
 )
-from test.builders.jobs import a_raw_job
+from test.builders.jobs import a_raw_job, a_template
 from workqueue import PriorityOrder, Queue
 
 LABELS = {names.LABEL_OPERATOR_NAME: names.OPERATOR_NAME, names.LABEL_JOB_NAME: "pi"}
@@ -241,11 +241,12 @@ def test_the_versions_that_the_caches_have_seen_are_told_by_resource(harness: Ha
     }
 
 
-@pytest.mark.parametrize("are_served", [True, False], ids=["served", "B065 not served"])
-def test_a_PodGroup_enqueues_its_job_and_is_cached(harness: Harness, *, are_served: bool) -> None:
-    harness.informers.add_gang(GangResources((POD_GROUPS,), are_served=are_served))
+@pytest.mark.parametrize("is_late", [False, True], ids=["served", "B065 served later"])
+def test_a_PodGroup_enqueues_its_job_and_is_cached(harness: Harness, *, is_late: bool) -> None:
+    harness.informers.add_gang(GangResources((POD_GROUPS,), are_served=not is_late))
     harness.start()
-    harness.await_optional()
+    if is_late:
+        harness.informers.start_gang(GangResources((POD_GROUPS,), are_served=True))
     assert harness.informers.resources["PodGroup"] == POD_GROUPS
     harness.server.put(POD_GROUPS, child("pi", owners=owned_by("MPIJob", "pi"), spec={"minMember": 3}))
     assert harness.keys_after(POD_GROUPS) == ["default/pi"]
@@ -264,14 +265,38 @@ def test_without_gang_scheduling_there_are_no_groups(harness: Harness) -> None:
     assert not asked & {"priorityclasses", "podgroups", "workloads"}  # B073
 
 
-def test_B063_a_PriorityClass_has_every_job_looked_at(harness: Harness) -> None:
+def test_every_job_is_looked_at_when_the_gang_schedulers_API_arrives(harness: Harness) -> None:
+    """What was refused without it need not wait for its back-off."""
     harness.server.put(MPI_JOBS, a_raw_job())
-    harness.informers.add_gang(GangResources((POD_GROUPS,), are_served=True))
+    harness.informers.add_gang(GangResources((POD_GROUPS,)))
     harness.start()
     harness.queue.done(harness.queue.get() or "")
-    harness.await_optional()
-    harness.server.put(PRIORITY_CLASSES, {"metadata": {"name": "high"}, "value": 1000})
+    assert (harness.informers.caches.groups.version, harness.informers.caches.groups.kinds) == ("", ())
+    assert harness.informers.resources["PodGroup"] == POD_GROUPS
+    harness.informers.start_gang(GangResources((POD_GROUPS,), are_served=True))
     assert harness.queue.get() == "default/pi"
+
+
+@pytest.mark.parametrize("change", ["made", "changed", "deleted"])
+def test_B063_a_PriorityClass_has_the_jobs_looked_at_that_name_it(harness: Harness, change: str) -> None:
+    harness.server.put(MPI_JOBS, a_raw_job(worker={"template": a_template(priorityClassName="high")}))
+    harness.server.put(MPI_JOBS, a_raw_job(name="other", metadata={"uid": "other-uid"}))
+    last = a_template(priorityClassName="last")
+    harness.server.put(MPI_JOBS, a_raw_job(name="last", metadata={"uid": "last-uid"}, worker={"template": last}))
+    high = {"metadata": {"name": "high"}, "value": 1000}
+    if change != "made":
+        harness.server.put(PRIORITY_CLASSES, high)
+    harness.informers.add_gang(GangResources((POD_GROUPS,), are_served=True))
+    harness.start()
+    for _ in range(3):
+        harness.queue.done(harness.queue.get() or "")
+    harness.await_optional()
+    if change == "deleted":
+        harness.server.remove(PRIORITY_CLASSES, "", "high")
+    else:
+        harness.server.put(PRIORITY_CLASSES, {**high, "description": "new"})
+    harness.server.put(PRIORITY_CLASSES, {"metadata": {"name": "last"}, "value": 1})
+    assert [harness.queue.get(), harness.queue.get()] == ["default/pi", "default/last"]
 
 
 def test_A2_9_PriorityClasses_that_may_not_be_read_hold_up_nothing(harness: Harness) -> None:
