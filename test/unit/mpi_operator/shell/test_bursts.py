@@ -1,0 +1,48 @@
+"""Updates of a job's pods that come together make one look (lifecycle.md 6)."""
+
+from __future__ import annotations
+
+import msgspec
+
+from clockwork import FakeClock
+from mpi_operator.api.observed import Pod
+from mpi_operator.shell.informer_set import BURST_SECONDS, _ChildHandler
+from test.builders.pods import a_worker
+from workqueue import PriorityOrder, Queue
+
+KEY = "default/pi"
+
+
+def changed(pod: Pod, version: int) -> Pod:
+    return msgspec.structs.replace(pod, metadata=msgspec.structs.replace(pod.metadata, resource_version=str(version)))
+
+
+def test_a_burst_of_updates_is_one_look_soon_after_its_beginning() -> None:
+    clock = FakeClock()
+    queue: Queue[str] = Queue("test", clock=clock, order=PriorityOrder())
+    handler = _ChildHandler(queue, lambda _: (KEY,), burst_seconds=BURST_SECONDS)
+    pod = a_worker()
+    for version in range(20, 25):
+        handler.on_update(changed(pod, version), changed(pod, version + 1))
+        clock.step(BURST_SECONDS / 10)
+    assert len(queue) == 0
+    clock.step(BURST_SECONDS / 2)
+    assert len(queue) == 1
+    assert queue.get() == KEY
+    assert queue.statistics().adds_total == 1
+
+
+def test_a_new_pod_and_one_that_is_gone_are_looked_at_at_once() -> None:
+    queue: Queue[str] = Queue("test", clock=FakeClock(), order=PriorityOrder())
+    handler = _ChildHandler(queue, lambda _: (KEY,), burst_seconds=BURST_SECONDS)
+    handler.on_add(a_worker(), is_initial=False)
+    assert len(queue) == 1
+
+
+def test_B061_an_update_that_changes_nothing_is_no_look() -> None:
+    clock = FakeClock()
+    queue: Queue[str] = Queue("test", clock=clock, order=PriorityOrder())
+    handler = _ChildHandler(queue, lambda _: (KEY,), burst_seconds=BURST_SECONDS)
+    handler.on_update(a_worker(), a_worker())
+    clock.step(1)
+    assert len(queue) == 0
