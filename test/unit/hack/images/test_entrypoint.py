@@ -16,7 +16,7 @@ OWN_NAME = "pi-launcher.pi.default.svc.cluster.local"
 # DNS is a file of names; an hour is a file of seconds; sleeping adds to it, and lets the next name appear.
 STUBS = {
     "getent": 'echo "$*" >> "$WORLD/asked"; [ "$1 $2" = "--service=hosts:dns ahosts" ] && grep -qxF "$3" "$WORLD/dns"',
-    "hostname": f'if [ "$1" = -f ]; then echo {OWN_NAME}; else echo pi-launcher; fi',
+    "hostname": f'if [ "$1" = -f ]; then echo "${{FULL_NAME:-{OWN_NAME}}}"; else echo pi-launcher; fi',
     "date": 'cat "$WORLD/now"',
     "sleep": (
         'echo "$1" >> "$WORLD/pauses"; echo $(($(cat "$WORLD/now") + 1)) > "$WORLD/now"; '
@@ -133,6 +133,17 @@ def test_without_a_hostfile_only_the_launchers_own_name_is_waited_for(world: Wor
     world.will_appear(OWN_NAME)
     ended = world.run(K_MPI_JOB_ROLE="launcher")
     assert f"waiting for DNS to know: {OWN_NAME}\n" in ended.stderr
+    assert ended.stdout == "runs: a b c\n"
+
+
+@pytest.mark.parametrize("node", ["node-1", "node-1.example.com"])
+def test_B145_in_the_network_of_its_node_the_launcher_has_no_name_of_its_own_to_wait_for(
+    world: World, node: str
+) -> None:
+    world.hostfile.write_text("w-0.pi.default.svc slots=1\n")
+    world.tell_dns("w-0.pi.default.svc")
+    ended = world.run(K_MPI_JOB_ROLE="launcher", FULL_NAME=node)
+    assert world.lines("asked") == ["--service=hosts:dns ahosts w-0.pi.default.svc"]
     assert ended.stdout == "runs: a b c\n"
 
 
