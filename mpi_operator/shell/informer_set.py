@@ -29,7 +29,11 @@ from mpi_operator.shell.resources import CONFIG_MAPS, JOBS, MPI_JOBS, PODS, PRIO
 from workqueue import INITIAL_PRIORITY, Queue
 
 BURST_SECONDS = 0.05
-"""How long updates of a job's pods are gathered: many pods often change together (lifecycle.md 6)."""
+"""How long updates of a job's pods are gathered: many pods often change together (lifecycle.md 6).
+
+So are those of its status and its ConfigMap, which are mostly our own writes: each would else be followed by a look
+at once, and by a write for the few pods that have changed since.
+"""
 
 ObjectT = TypeVar("ObjectT", bound=KubernetesObject)
 
@@ -41,9 +45,10 @@ class InformerSet:
     """The informers of MPIJobs, and of the pods, Jobs, Services and ConfigMaps that carry the operator's label.
 
     There is none for Secrets (security.md). Every event adds the keys of the MPIJobs that should look to `queue`,
-    without a limit (B059) and at once, but for updates of pods, which are gathered for a moment; those of the first
-    lists get a low priority. `on_deleted` hears of each MPIJob that is gone, `on_undecodable` of each version of one that cannot be read. `namespace` "" means all. `resources`
-    holds the resource of each kind, a gang scheduler's too once it is known. Safe from any thread.
+    without a limit (B059) and at once, but for frequent updates, which are gathered for a moment; those of the first
+    lists get a low priority. `on_deleted` hears of each MPIJob that is gone, `on_undecodable` of each version of one
+    that cannot be read. `namespace` "" means all. `resources` holds the resource of each kind, a gang scheduler's too
+    once it is known. Safe from any thread.
     """
 
     def __init__(
@@ -90,10 +95,10 @@ class InformerSet:
         self._mpi_jobs.add_handler(_JobHandler(queue, on_deleted), name="queue", enqueue_keys=True)
         children = _ChildHandler(queue, self.caches.owner_keys)
         self._launcher_jobs.add_handler(children, name="queue", enqueue_keys=True)
-        pods = _ChildHandler(queue, self.caches.owner_keys, burst_seconds=BURST_SECONDS)
-        self._pods.add_handler(pods, name="queue", enqueue_keys=True)
+        bursting = _ChildHandler(queue, self.caches.owner_keys, burst_seconds=BURST_SECONDS)
+        self._pods.add_handler(bursting, name="queue", enqueue_keys=True)
         self._services.add_handler(children, name="queue", enqueue_keys=True)
-        self._config_maps.add_handler(children, name="queue", enqueue_keys=True)
+        self._config_maps.add_handler(bursting, name="queue", enqueue_keys=True)
 
     def _build(self, resource: Resource, object_type: type[ObjectT], **settings: Any) -> Informer[ObjectT]:  # noqa: ANN401 - the informer's own
         selector = "" if resource in {MPI_JOBS, PRIORITY_CLASSES} else names.OPERATOR_SELECTOR
@@ -197,8 +202,9 @@ class _JobHandler:
     def on_add(self, obj: MPIJob, *, is_initial: bool) -> None:
         self._queue.add(obj.key, priority=INITIAL_PRIORITY if is_initial else 0)
 
-    def on_update(self, old: MPIJob, new: MPIJob) -> None:  # noqa: ARG002 - every update is a reason to look (B074)
-        self._queue.add(new.key)
+    def on_update(self, old: MPIJob, new: MPIJob) -> None:
+        is_edit = old.metadata.generation != new.metadata.generation or old.metadata.uid != new.metadata.uid
+        self._queue.add_after(new.key, 0.0 if is_edit else BURST_SECONDS)
 
     def on_delete(self, deleted: Deleted[MPIJob]) -> None:
         if deleted.last_known is not None:

@@ -6,7 +6,8 @@ import msgspec
 
 from clockwork import FakeClock
 from mpi_operator.api.observed import Pod
-from mpi_operator.shell.informer_set import BURST_SECONDS, _ChildHandler
+from mpi_operator.shell.informer_set import BURST_SECONDS, _ChildHandler, _JobHandler
+from test.builders.jobs import a_stored_job
 from test.builders.pods import a_worker
 from workqueue import PriorityOrder, Queue
 
@@ -46,3 +47,17 @@ def test_B061_an_update_that_changes_nothing_is_no_look() -> None:
     handler.on_update(a_worker(), a_worker())
     clock.step(1)
     assert len(queue) == 0
+
+
+def test_B074_an_edit_of_a_job_is_looked_at_at_once_and_its_own_status_write_soon() -> None:
+    clock = FakeClock()
+    queue: Queue[str] = Queue("test", clock=clock, order=PriorityOrder())
+    handler = _JobHandler(queue, lambda _: None)
+    job = a_stored_job(metadata={"generation": 1, "resourceVersion": "1"})
+    handler.on_update(job, a_stored_job(metadata={"generation": 1, "resourceVersion": "2"}))
+    assert len(queue) == 0
+    clock.step(BURST_SECONDS)
+    assert queue.get() == KEY
+    queue.done(KEY)
+    handler.on_update(job, a_stored_job(metadata={"generation": 2, "resourceVersion": "3"}))
+    assert queue.get() == KEY
