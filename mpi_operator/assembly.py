@@ -25,7 +25,7 @@ from mpi_operator.events import Correlation, ObjectReference, Recorder, Source
 from mpi_operator.health import Check
 from mpi_operator.leader_election import Callbacks, Elector, End, Health, Outcome, build_identity
 from mpi_operator.leader_election import Options as ElectionOptions
-from mpi_operator.metrics import InformerCollector, JobInfo, JobInfoCollector, Metrics
+from mpi_operator.metrics import EventCollector, InformerCollector, JobInfo, JobInfoCollector, Metrics
 from mpi_operator.options import Options
 from mpi_operator.reasons import DECODE_ERROR
 from mpi_operator.shell.announced import Announced
@@ -133,6 +133,7 @@ class Operator:
         self._reconciler = self._build_reconciler(planner, environment)
         metrics.registry.register(InformerCollector(self._informers.readings))
         metrics.registry.register(JobInfoCollector(self._job_infos))
+        metrics.registry.register(EventCollector(self._events.counts))
 
     def _build_reconciler(self, planner: Planner, environment: Environment) -> Reconciler:
         api = GuardedApi(
@@ -328,7 +329,9 @@ class Operator:
 
 
 def _is_accepted(job: MPIJob) -> bool:
-    return any(condition.type == CREATED and condition.is_true for condition in job.status.conditions)
+    return not job.spec.is_managed_elsewhere and any(
+        condition.type == CREATED and condition.is_true for condition in job.status.conditions
+    )
 
 
 def _build_queue(options: Options, clock: Clock, random: Random, collector: QueueCollector) -> Queue[str]:

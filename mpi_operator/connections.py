@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 import msgspec
@@ -30,11 +30,17 @@ class Connections(msgspec.Struct, frozen=True, kw_only=True):
 
 @contextmanager
 def open_connections(
-    options: Options, environment: Mapping[str, str], clock: Clock, *, parallel_writes: int
+    options: Options,
+    environment: Mapping[str, str],
+    clock: Clock,
+    *,
+    parallel_writes: int,
+    on_throttled: Callable[[float], None],
 ) -> Iterator[Connections]:
     """Find the server and open both connections for a block.
 
-    Raises `informers.transport.configuration.ConfigurationError` when there is no server to be found.
+    `on_throttled` is told the seconds that a request waited for --kube-api-qps. Raises
+    `informers.transport.configuration.ConfigurationError` when there is no server to be found.
     """
     configuration = load_configuration(
         kubeconfig=options.kubeconfig, master=options.master, environ=environment, clock=clock
@@ -48,7 +54,7 @@ def open_connections(
     )
     election = TransportOptions(pool_size=_ELECTION_POOL_SIZE, user_agent=f"{agent}/leader-election")
     with (
-        Transport(configuration, work, clock=clock) as api,
+        Transport(configuration, work, clock=clock, on_throttled=on_throttled) as api,
         Transport(configuration, election, clock=clock) as election_api,
     ):
         yield Connections(api=api, election_api=election_api)

@@ -14,6 +14,7 @@ from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
 from informers.metrics import InformerReadings
+from mpi_operator.events import Counts
 from mpi_operator.http_server import Page, Pages
 
 _REQUEST_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -60,6 +61,9 @@ class Metrics:
             ["verb"],
             buckets=_REQUEST_SECONDS,
             registry=self.registry,
+        )
+        self.throttled_seconds = self._counter(
+            "mpi_operator_api_throttled_seconds_total", "Counts seconds that requests waited for --kube-api-qps"
         )
         self._is_leader = Gauge(
             "mpi_operator_is_leader",
@@ -124,6 +128,27 @@ class JobInfoCollector(Collector):
             for pod in job.launcher_pods:
                 pods.add_metric([job.launcher, job.namespace, pod], 1)
         return (info, pods)
+
+
+class EventCollector(Collector):
+    """What became of the events about jobs, read at each scrape."""
+
+    def __init__(self, read: Callable[[], Counts]) -> None:
+        self._read = read
+
+    def describe(self) -> Iterable[Metric]:
+        """Return the family without samples."""
+        return self._families({})
+
+    def collect(self) -> Iterable[Metric]:
+        """Return the counts of now."""
+        return self._families(msgspec.structs.asdict(self._read()))
+
+    def _families(self, counts: Mapping[str, int]) -> Iterable[Metric]:
+        family = CounterMetricFamily("mpi_operator_events", "Counts events by what became of them", labels=["result"])
+        for result, count in counts.items():
+            family.add_metric([result], count)
+        return (family,)
 
 
 class InformerCollector(Collector):

@@ -72,7 +72,13 @@ def run(options: Options, environment: Mapping[str, str]) -> int:
     disable_created_metrics()  # type: ignore[no-untyped-call]  # the package leaves it untyped
     metrics = Metrics()
     with (
-        open_connections(options, environment, clock, parallel_writes=PARALLEL_WRITES) as connections,
+        open_connections(
+            options,
+            environment,
+            clock,
+            parallel_writes=PARALLEL_WRITES,
+            on_throttled=metrics.throttled_seconds.inc,
+        ) as connections,
         Wakeups() as wakeups,
     ):
         operator = Operator(

@@ -6,7 +6,15 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from informers.metrics import HandlerReadings, InformerReadings, Total
-from mpi_operator.metrics import InformerCollector, JobInfo, JobInfoCollector, Metrics, build_metrics_pages
+from mpi_operator.events import Counts
+from mpi_operator.metrics import (
+    EventCollector,
+    InformerCollector,
+    JobInfo,
+    JobInfoCollector,
+    Metrics,
+    build_metrics_pages,
+)
 
 
 def scrape(metrics: Metrics) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
@@ -106,3 +114,11 @@ def test_the_text_format_follows_what_the_scraper_accepts() -> None:
         "application/openmetrics-text"
     )
     assert answer({}).content_type.startswith("text/plain")
+
+
+def test_V_events_are_counted_by_what_became_of_them() -> None:
+    metrics = Metrics()
+    metrics.registry.register(EventCollector(lambda: Counts(written=3, dropped_full=1)))
+    found = scrape(metrics)
+    assert found["mpi_operator_events_total", (("result", "written"),)] == 3
+    assert found["mpi_operator_events_total", (("result", "dropped_full"),)] == 1
