@@ -385,3 +385,24 @@ def test_a_fault_between_any_two_writes_of_a_resume_announces_nothing_twice(shel
     assert shell.children() == CHILDREN
     assert shell.condition("Suspended")["status"] == "False"
     assert shell.events.reasons.count("MPIJobResumed") <= 1
+
+
+def test_warnings_of_later_syncs_make_no_further_event(shell: Shell) -> None:
+    shell.submit(workers=1)
+    shell.server.script(faults.Warn("be warned"), verb="create", resource=PODS, times=9)
+    shell.settle()
+    shell.server.remove(PODS, "default", "pi-worker-0")
+    shell.settle()
+    assert len(shell.server.requests_of("create", PODS)) == 2
+    assert shell.events.reasons.count("ServerWarning") == 1
+
+
+def test_a_name_that_is_held_at_a_resume_is_planned_with_on_the_status_just_written(shell: Shell) -> None:
+    suspended(shell)
+    shell.server.put(PODS, {"metadata": {"name": "pi-worker-0", "namespace": "default"}})
+    for _ in range(3):
+        shell.refresh()
+        shell.reconcile()
+    assert shell.condition("Suspended")["status"] == "False"
+    assert shell.condition("Running")["reason"] == "ErrResourceExists"
+    assert shell.server.requests_of("get", MPI_JOBS) == ()
