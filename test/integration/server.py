@@ -159,8 +159,8 @@ class Server:
             "uid": launcher_job["metadata"]["uid"],
             "controller": True,
         }
-        labels = template["metadata"].get("labels", {})
-        manifest = {"metadata": {"name": pod, "labels": labels, "ownerReferences": [owner]}, "spec": template["spec"]}
+        given = {key: template["metadata"].get(key, {}) for key in ("labels", "annotations")}
+        manifest = {"metadata": {"name": pod, **given, "ownerReferences": [owner]}, "spec": template["spec"]}
         self.create(PODS, manifest)
         started = launcher_job["status"].get("startTime") or now()
         self.patch(JOBS, name, {"status": {"active": 1, "startTime": started}}, "status")
