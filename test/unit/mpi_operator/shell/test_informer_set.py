@@ -49,7 +49,7 @@ def child(name: str, *, owners: object = (), labels: Mapping[str, str] = LABELS,
 class Harness:
     """Informers that follow a fake server, and the keys that they enqueue."""
 
-    def __init__(self, server: FakeApiServer) -> None:
+    def __init__(self, server: FakeApiServer, *, namespace: str = "") -> None:
         self.server = server
         self.queue: Queue[str] = Queue("test", order=PriorityOrder())
         self._markers = itertools.count()
@@ -60,7 +60,7 @@ class Harness:
         self.informers = InformerSet(
             self._transport,
             self.queue,
-            namespace="",
+            namespace=namespace,
             clock=SystemClock(),
             random=Random(1),
             stop=StopToken(),
@@ -113,7 +113,7 @@ def harness() -> Iterator[Harness]:
 
 
 @pytest.mark.parametrize(
-    "resource", [PODS, JOBS, SERVICES, CONFIG_MAPS], ids=["B060 Pod", "B060 Job", "B060 Service", "B060 ConfigMap"]
+    "resource", [PODS, JOBS, SERVICES, CONFIG_MAPS], ids=["B059 B060 Pod", "B060 Job", "B060 Service", "B060 ConfigMap"]
 )
 def test_each_change_of_a_child_enqueues_its_job(harness: Harness, resource: Resource) -> None:
     harness.start()
@@ -305,3 +305,15 @@ def test_A2_9_PriorityClasses_that_may_not_be_read_hold_up_nothing(harness: Harn
     harness.informers.add_gang(GangResources((POD_GROUPS,), are_served=True))
     harness.start()
     assert harness.informers.check() is None
+
+
+def test_B179_A2_9_one_namespace_is_all_that_is_asked_for() -> None:
+    with FakeApiServer(*RESOURCES.values(), PRIORITY_CLASSES, POD_GROUPS) as server:
+        harness = Harness(server, namespace="team")
+        try:
+            harness.informers.add_gang(GangResources((POD_GROUPS,), are_served=True))
+            harness.start()
+            elsewhere = [each.path for each in server.requests if "/namespaces/team/" not in each.path]
+            assert {path.rpartition("/")[2] for path in elsewhere} <= {"priorityclasses"}
+        finally:
+            harness.close()

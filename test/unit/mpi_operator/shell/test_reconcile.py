@@ -406,3 +406,37 @@ def test_a_name_that_is_held_at_a_resume_is_planned_with_on_the_status_just_writ
     assert shell.condition("Suspended")["status"] == "False"
     assert shell.condition("Running")["reason"] == "ErrResourceExists"
     assert shell.server.requests_of("get", MPI_JOBS) == ()
+
+
+def test_A4_14_a_pod_that_is_gone_already_counts_as_deleted(shell: Shell) -> None:
+    shell.submit()
+    shell.settle()
+    job = shell.job()
+    shell.server.put(MPI_JOBS, {**job, "spec": {**job["spec"], "runPolicy": {"suspend": True}}})
+    shell.refresh()
+    shell.server.remove(PODS, "default", "pi-worker-0")
+    shell.server.put(PODS, {"metadata": {"name": "pi-worker-1", "namespace": "default", "uid": "another"}})
+    shell.reconcile()
+    assert shell.condition("Suspended")["status"] == "True"
+    another = shell.server.find(PODS, "default", "pi-worker-1")
+    assert another is not None
+    assert another["metadata"]["uid"] == "another"
+
+
+@pytest.mark.parametrize("after_write", [False, True])
+def test_B070_B176_a_failed_patch_leaves_the_cache_alone_and_is_repeated(shell: Shell, *, after_write: bool) -> None:
+    shell.submit()
+    shell.settle()
+    job = shell.job()
+    shell.server.put(MPI_JOBS, {**job, "spec": {**job["spec"], "runPolicy": {"suspend": True}}})
+    shell.refresh()
+    shell.server.script(faults.DropRequest(after_write=after_write), verb="patch", resource=JOBS)
+    with pytest.raises(ApiError):
+        shell.reconcile()
+    cached = shell.caches.launcher_jobs.get("default/pi-launcher")
+    assert cached is not None
+    assert cached.spec.suspend is False
+    shell.settle()
+    launcher_job = shell.server.find(JOBS, "default", "pi-launcher")
+    assert launcher_job is not None
+    assert launcher_job["spec"]["suspend"] is True
