@@ -71,7 +71,7 @@ def test_B268_a_port_in_use_ends_with_code_1_and_its_remedy(start_operator: Star
     second.await_log("free the port")
 
 
-def test_B292_B293_a_clean_stop_has_code_0_and_gives_the_lease_back(
+def test_B292_B293_A2_11_a_clean_stop_has_code_0_and_gives_the_lease_back(
     control_plane: ControlPlane, operator: OperatorProcess
 ) -> None:
     assert operator.stop() == 0
@@ -122,7 +122,9 @@ def test_B265_A3_5_job_series_go_with_the_job(server: Server, start_operator: St
     assert series not in get(metrics, "/metrics")[1]
 
 
-def test_B284_the_operator_waits_for_the_CRD(control_plane_without_crd: ControlPlane, install_crd: InstallCRD) -> None:
+def test_B284_A2_12_the_operator_waits_for_the_CRD(
+    control_plane_without_crd: ControlPlane, install_crd: InstallCRD
+) -> None:
     (health,) = free_ports(1)
     with OperatorProcess(
         f"--health-port={health}", "--lock-namespace=default", kubeconfig=control_plane_without_crd.kubeconfig
@@ -141,7 +143,7 @@ def test_B284_the_operator_waits_for_the_CRD(control_plane_without_crd: ControlP
         assert operator.stop() == 0
 
 
-def test_A2_10_caches_that_cannot_be_filled_end_with_code_1_and_the_reason(
+def test_A2_10_B066_caches_that_cannot_be_filled_end_with_code_1_and_the_reason(
     control_plane: ControlPlane, start_operator: StartOperator
 ) -> None:
     nobody = control_plane.user_kubeconfig("nobody-at-all")
@@ -151,11 +153,16 @@ def test_A2_10_caches_that_cannot_be_filled_end_with_code_1_and_the_reason(
     assert 'cannot list resource \\"pods\\"' in operator.log
 
 
-def test_B291_a_standby_takes_over_at_once_when_the_leader_stops(server: Server, start_operator: StartOperator) -> None:
+def test_B291_B298_a_standby_takes_over_at_once_when_the_leader_stops(
+    server: Server, start_operator: StartOperator
+) -> None:
     leader = start_operator()
     leader.await_log(LEADING)
-    standby = start_operator()
+    (health,) = free_ports(1)
+    standby = start_operator(f"--health-port={health}")
     standby.await_log(FILLED)
+    assert get(health, "/healthz") == (200, "ok")
+    assert get(health, "/readyz")[0] == 200
     server.submit(a_raw_job())
     server.until_pods(*WORKERS)
     assert LEADING not in standby.log

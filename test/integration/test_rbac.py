@@ -136,6 +136,31 @@ def test_the_rules_name_nothing_that_the_contract_excludes(control_plane: Contro
 
 
 @pytest.mark.parametrize(
+    ("group", "resource", "verbs"),
+    [
+        pytest.param("", "configmaps", "create get list patch watch", id="B301 ConfigMaps"),
+        pytest.param("", "services", "create get list patch watch", id="B301 Services"),
+        pytest.param("", "secrets", "create get patch", id="B301 Secrets"),
+        pytest.param("", "pods", "create delete get list patch watch", id="B302 pods"),
+        pytest.param("", "pods/exec", "", id="B303 nothing is run in pods"),
+        pytest.param("", "endpoints", "", id="B304 endpoints are no lock"),
+        pytest.param("", "events", "create patch", id="B305 events"),
+        pytest.param("batch", "jobs", "create delete get list patch watch", id="B306 Jobs"),
+        pytest.param("batch", "jobs/status", "patch", id="B306 A1_16 the start time of Jobs"),
+        pytest.param("apiextensions.k8s.io", "customresourcedefinitions", "", id="B307 the CRD is not the operator's"),
+        pytest.param("kubeflow.org", "mpijobs", "get list watch", id="B308 MPIJobs"),
+        pytest.param("kubeflow.org", "mpijobs/status", "patch", id="B308 their status"),
+        pytest.param("kubeflow.org", "mpijobs/finalizers", "update", id="B308 owners that block deletion"),
+        pytest.param("scheduling.x-k8s.io", "podgroups", "", id="B311 no gang scheduler unless there is one"),
+        pytest.param("scheduling.k8s.io", "priorityclasses", "", id="B312 no PriorityClasses either"),
+    ],
+)
+def test_the_shipped_rights(control_plane: ControlPlane, group: str, resource: str, verbs: str) -> None:
+    rights = granted(control_plane)
+    assert sorted(right.verb for right in rights if right[:2] == (group, resource)) == verbs.split()
+
+
+@pytest.mark.parametrize(
     ("overlay", "group", "resource", "verb"),
     [
         ("gang-volcano", "scheduling.volcano.sh", "podgroups", "patch"),
