@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from hack.cluster.control_plane import ControlPlane, Options
+from hack.cluster.control_plane import ControlPlane, Options, free_ports
 from hack.manifests import OVERLAYS
 from test.integration.operator_process import LEADING, OperatorProcess
+from test.integration.play import Fence
 from test.integration.server import Server
 
 ACCOUNT = "system:serviceaccount:mpi-operator:mpi-operator"
@@ -101,3 +102,29 @@ def operator(start_operator: StartOperator) -> OperatorProcess:
     process = start_operator()
     process.await_log(LEADING)
     return process
+
+
+@pytest.fixture(scope="module")
+def monitoring_port() -> int:
+    """Where `shared_operator` serves its metrics."""
+    return free_ports(1)[0]
+
+
+@pytest.fixture(scope="module")
+def shared_operator(control_plane: ControlPlane, monitoring_port: int) -> Iterator[OperatorProcess]:
+    """An operator of all namespaces that leads, for a module's tests. It may log no error, and stops cleanly."""
+    kubeconfig = control_plane.user_kubeconfig(ACCOUNT, GROUPS)
+    flags = (f"--lock-namespace={LOCK_NAMESPACE}", f"--monitoring-port={monitoring_port}")
+    with OperatorProcess(*flags, kubeconfig=kubeconfig) as process:
+        process.await_log(LEADING)
+        yield process
+        assert process.stop() == 0
+        assert [record for record in process.records() if record["level"] in {"error", "critical"}] == []
+
+
+@pytest.fixture(scope="module")
+def settle(control_plane: ControlPlane, shared_operator: OperatorProcess) -> Iterator[Fence]:
+    """Wait until `shared_operator` has looked at all that has happened."""
+    assert shared_operator.pid
+    with Server(control_plane.kubeconfig, f"fence-{next(_NUMBERS)}") as server:
+        yield Fence(server)
