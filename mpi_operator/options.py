@@ -38,7 +38,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     master: str = ""
     kubeconfig: str = ""
     namespace: str = ""
-    threadiness: int = 2
+    threadiness: int = 8
     monitoring_port: int = 0
     health_port: int = 8080
     bind_address: str = ""
