@@ -1,21 +1,29 @@
-"""MPIJobs on a real cluster: making them, waiting for them, and what they printed."""
+"""MPIJobs for tests: built on the test images, small enough that several fit on one node with two cores."""
 
-import json
-import re
-import subprocess
-from collections.abc import Callable
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from hack.cluster.access import Access
-from hack.cluster.component import await_true
-from hack.cluster.errors import ClusterError
-
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "v2beta1"
-JOB_SECONDS = 120.0
 Manifest = dict[str, Any]
+
+IMPLEMENTATIONS = {"openmpi": "OpenMPI", "openmpi5": "OpenMPI", "mpich": "MPICH", "intel": "Intel"}
+"""The `mpiImplementation` of each test image."""
+
+PI = ("/home/mpiuser/pi", "--samples", "1000000")
+ENTRY_POINT = "/usr/local/bin/mpi-entrypoint"
+MARK_OF_THE_POD = "/tmp/pod"  # noqa: S108 - in the container
+RUN_UNTIL_FINISH = f"""
+rank=${{OMPI_COMM_WORLD_RANK:-${{PMI_RANK:-?}}}}
+host=$(cat {MARK_OF_THE_POD})
+trap 'echo "Rank $rank is told to stop"; exit 1' TERM
+echo "Rank $rank on host $host"
+until [ -e /tmp/finish ]; do sleep 0.1; done
+echo "Rank $rank has finished"
+"""
+"""A program for one rank: it says in which pod it runs, notices being stopped, and ends when `finish` is called."""
 
 
 def example(path: str) -> Manifest:
@@ -24,86 +32,86 @@ def example(path: str) -> Manifest:
     return manifest
 
 
-class Namespace:
-    """One namespace of a cluster, and the jobs in it."""
-
-    def __init__(self, access: Access, name: str) -> None:
-        self.access = access
-        self.name = name
-
-    def kubectl(self, *arguments: str, stdin: str | None = None) -> str:
-        """Run kubectl in this namespace and return what it prints."""
-        return self.access.kubectl(f"--namespace={self.name}", *arguments, stdin=stdin)
-
-    def apply(self, manifest: Manifest) -> str:
-        """Create or change an object, and return its name."""
-        self.kubectl("apply", "-f", "-", stdin=yaml.safe_dump(manifest))
-        return str(manifest["metadata"]["name"])
-
-    def get(self, kind: str, name: str) -> Manifest:
-        """Return an object as the server has it."""
-        manifest: Manifest = json.loads(self.kubectl("get", kind, name, "--output=json"))
-        return manifest
-
-    def job(self, name: str) -> Manifest:
-        """Return an MPIJob as the server has it."""
-        return self.get("mpijob", name)
-
-    def pods(self, role: str = "worker") -> list[Manifest]:
-        """Return the job's pods of one role in this namespace, by name."""
-        label = f"--selector=training.kubeflow.org/job-role={role}"
-        items: list[Manifest] = json.loads(self.kubectl("get", "pods", label, "--output=json"))["items"]
-        return sorted(items, key=lambda pod: str(pod["metadata"]["name"]))
-
-    def await_condition(
-        self, name: str, condition: str, status: str = "True", seconds: float = JOB_SECONDS
-    ) -> Manifest:
-        """Wait until the job has the condition and return the job; fail with the job's status when it does not."""
-        try:
-            self.kubectl("wait", f"--for=condition={condition}={status}", f"--timeout={seconds}s", f"mpijob/{name}")
-        except ClusterError as error:
-            raise AssertionError(f"{error}\n{yaml.safe_dump(self.job(name).get('status'))}") from error
-        return self.job(name)
-
-    def await_that(self, what: str, is_true: Callable[[], bool], seconds: float = JOB_SECONDS) -> None:
-        """Wait until `is_true()`; fail naming `what` when it does not come true."""
-        await_true(is_true, seconds, lambda: AssertionError(f"not within {seconds:.0f} s: {what}\n{self.describe()}"))
-
-    def launcher_log(self, name: str) -> str:
-        """Return what the launcher's last pod printed."""
-        return self.kubectl("logs", f"job/{name}-launcher")
-
-    def describe(self) -> str:
-        """Return what helps when a test failed here: objects, events, and the pods' logs."""
-        parts = []
-        commands = [
-            ["get", "mpijobs,jobs,pods", "--output=wide"],
-            ["get", "mpijobs", "--output=yaml"],
-            ["get", "events", "--sort-by=.lastTimestamp"],
-            ["logs", "--selector=training.kubeflow.org/operator-name", "--prefix", "--tail=30", "--ignore-errors"],
-        ]
-        for command in commands:
-            full = [str(self.access.kubectl_path), f"--namespace={self.name}", *command]
-            result = subprocess.run(full, env=self.access.env(), capture_output=True, text=True, check=False)
-            parts.append(f"$ kubectl {' '.join(command)}\n{result.stdout}{result.stderr}")
-        return "\n".join(parts)
+def mpirun(ranks: int, *program: str) -> list[str]:
+    """Return the arguments of a launcher that runs `program` on so many ranks."""
+    return ["mpirun", "-n", str(ranks), *program]
 
 
-def condition(job: Manifest, kind: str) -> Manifest:
-    """Return the job's condition of one type; fail when it has none."""
-    found = [each for each in job["status"]["conditions"] if each["type"] == kind]
-    assert found, f"no condition {kind} in {job['status']}"
-    return dict(found[0])
+def shell(script: str) -> list[str]:
+    """Return the arguments of a launcher or worker that runs a shell script."""
+    return ["/bin/sh", "-c", script]
 
 
-def rank_hosts(log: str) -> list[str]:
-    """Return the short host name of each rank, in the order of ranks, from what `pi` prints."""
-    ranks = {int(rank): host.split(".")[0] for rank, host in re.findall(r"Rank (\d+) on host (\S+)", log)}
-    return [ranks[rank] for rank in sorted(ranks)]
+def a_job(
+    name: str = "job",
+    *,
+    image: str = "openmpi",
+    workers: int = 2,
+    as_root: bool = False,
+    launcher: list[str] | None = None,
+    run_policy: Manifest | None = None,
+    **spec: Any,
+) -> Manifest:
+    """Return an MPIJob whose launcher has the arguments `launcher`, else runs pi with one rank on each worker.
+
+    It runs as mpiuser (1000) unless `as_root`. Other fields of `spec` are taken as they are given. A launcher that
+    fails is not retried for ever: `backoffLimit` is 2 unless `run_policy` has another.
+    """
+    launcher = launcher or mpirun(workers, *PI)
+    defaults: Manifest = {"mpiImplementation": IMPLEMENTATIONS[image]}
+    if not as_root:
+        defaults["sshAuthMountPath"] = "/home/mpiuser/.ssh"
+    sshd = "/usr/sbin/sshd -De" if as_root else "/usr/sbin/sshd -De -f /home/mpiuser/.sshd_config"
+    worker = shell(f'echo "$POD_NAME" > {MARK_OF_THE_POD}; exec {sshd}')
+    return {
+        "apiVersion": "kubeflow.org/v2beta1",
+        "kind": "MPIJob",
+        "metadata": {"name": name},
+        "spec": {
+            **defaults,
+            "runPolicy": {"cleanPodPolicy": "Running", "backoffLimit": 2, **(run_policy or {})},
+            "mpiReplicaSpecs": {
+                "Launcher": {"template": _template("launcher", image, launcher, as_root=as_root)},
+                "Worker": {"replicas": workers, "template": _template("worker", image, worker, as_root=as_root)},
+            },
+            **spec,
+        },
+    }
 
 
-def pi_estimate(log: str) -> float:
-    """Return the estimate that `pi` prints; fail when it prints none."""
-    found = re.search(r"pi is approximately ([0-9.]+)", log)
-    assert found, f"no estimate in:\n{log}"
-    return float(found.group(1))
+def _template(role: str, image: str, arguments: list[str], *, as_root: bool) -> Manifest:
+    as_root_too = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")
+    environment: list[Manifest] = [
+        {"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+        *({"name": variable, "value": "1"} for variable in as_root_too if as_root),
+    ]
+    container = {
+        "name": role,
+        "image": f"mpioperator/mpi-pi:{image}",
+        "imagePullPolicy": "IfNotPresent",
+        "args": arguments,
+        "env": environment,
+        "resources": {"requests": {"cpu": "50m", "memory": "32Mi"}},
+    }
+    user = {"runAsUser": 0 if as_root else 1000}
+    return {"spec": {"containers": [container], "securityContext": user, "terminationGracePeriodSeconds": 2}}
+
+
+def pod_spec(job: Manifest, role: str) -> Manifest:
+    """Return the pod spec of the job's `Launcher` or `Worker`, to be changed in place."""
+    spec: Manifest = job["spec"]["mpiReplicaSpecs"][role]["template"]["spec"]
+    return spec
+
+
+def with_slow_workers(job: Manifest, seconds: float) -> Manifest:
+    """Return the job, its workers starting sshd only after a while and being Ready when it answers."""
+    job = deepcopy(job)
+    [container] = pod_spec(job, "Worker")["containers"]
+    container["args"] = shell(f"sleep {seconds}; {container['args'][-1]}")
+    container["readinessProbe"] = {"tcpSocket": {"port": 2222}, "periodSeconds": 1}
+    return job
+
+
+def worker_names(job: str, count: int) -> list[str]:
+    """Return the names, which are also the host names, of a job's first workers."""
+    return [f"{job}-worker-{ordinal}" for ordinal in range(count)]

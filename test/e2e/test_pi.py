@@ -2,7 +2,9 @@
 
 import pytest
 
-from test.e2e.jobs import Namespace, condition, example, pi_estimate, rank_hosts
+from test.e2e.jobs import example, worker_names
+from test.e2e.namespace import Namespace
+from test.e2e.status import condition, pi_estimate, rank_hosts
 
 
 @pytest.mark.parametrize(
@@ -18,7 +20,7 @@ def test_pi_runs_one_rank_on_each_worker_and_succeeds(namespace: Namespace, path
     name = namespace.apply(example(path))
     job = namespace.await_condition(name, "Succeeded")
     log = namespace.launcher_log(name)
-    assert rank_hosts(log) == [f"{name}-worker-0", f"{name}-worker-1"], log
+    assert rank_hosts(log) == worker_names(name, 2), log
     assert pi_estimate(log) == pytest.approx(3.1416, abs=0.01)
     assert condition(job, "Succeeded")["reason"] == "MPIJobSucceeded"
     assert job["status"]["replicaStatuses"]["Launcher"] == {"succeeded": 1}
