@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from mpi_operator.children.pod_group.choice import RESERVED
 from mpi_operator.go_flags import (
     Flag,
     FlagError,
@@ -110,8 +111,9 @@ def _positive_seconds(text: str) -> float:
 
 
 def _gang_scheduler(text: str) -> str:
-    if text != "volcano" and text.lower() == "volcano":
-        raise ValueError("differs from volcano only by case; write volcano, or the name of another scheduler")
+    for reserved in RESERVED:
+        if text != reserved and text.lower() == reserved:
+            raise ValueError(f"differs from {reserved} only by case; write that, or another scheduler's name")
     return text
 
 

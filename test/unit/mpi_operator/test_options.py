@@ -114,6 +114,7 @@ def test_environment(environment: dict[str, str], arguments: list[str], field: s
             ["--monitoring-port=8080"], "--monitoring-port and --health-port are both 8080", id="B296 one port twice"
         ),
         pytest.param(["--gang-scheduling=Volcano"], "differs from volcano only by case", id="B189 a misspelt volcano"),
+        pytest.param(["--gang-scheduling=Kubernetes"], "differs from kubernetes only by case", id="G1 kubernetes too"),
         pytest.param(["--startup-timeout=5"], "expected a duration such as 15s", id="a duration without unit"),
         pytest.param(
             ["--leader-elect-lease-duration=10s"], "expected more than", id="B289 a lease not above its deadline"
