@@ -27,6 +27,7 @@ SCHEDULER_NAME = "scheduler-plugins-scheduler"
 CRD = SOURCES / PROGRAM.name / "scheduling.x-k8s.io_podgroups.yaml"
 _PORT = 10260
 _READY_SECONDS = 60.0
+_RETRY_SECONDS = 10
 
 
 def build_configuration(kubeconfig: Path) -> str:
@@ -67,10 +68,16 @@ def running_scheduler(state: State, *, echo: Echo = print) -> Iterator[str]:
         raise ClusterError(f"the CRD of PodGroups could not be installed: {installed.stderr.strip()}")
     configuration = node.directory / "scheduler-plugins.json"
     configuration.write_text(build_configuration(node.kubeconfig("admin")))
-    flags = [f"--config={configuration}", f"--secure-port={_PORT}", f"--bind-address={node.address}"]
-    scheduler = Component(
-        "scheduler-plugins", state.namespaces.enter([str(program), *flags]), node.directory / "scheduler-plugins.log"
-    )
+    flags = [
+        f"--config={configuration}",
+        f"--secure-port={_PORT}",
+        f"--bind-address={node.address}",
+        # A gang that minResources kept back is not tried again when pods end, which the plugin does not hear of.
+        f"--pod-max-in-unschedulable-pods-duration={_RETRY_SECONDS}s",
+    ]
+    # Not into the namespace of process ids: for that nsenter forks, and ends without ending the scheduler.
+    enter = ["nsenter", "--target", str(state.namespaces.init_pid), "--mount", "--net", "--"]
+    scheduler = Component("scheduler-plugins", [*enter, str(program), *flags], node.directory / "scheduler-plugins.log")
     try:
         scheduler.await_ready(lambda: is_healthy(node.address, _PORT, "/healthz"), _READY_SECONDS)
         yield SCHEDULER_NAME
