@@ -14,8 +14,9 @@ from typing import Any
 import msgspec
 
 from mpi_operator import actions, names
-from mpi_operator.api.observed import ConfigMap, Job, Pod, Secret, Service
+from mpi_operator.api.observed import ConfigMap, Group, Job, Pod, Secret, Service
 from mpi_operator.api.types import MPIJob
+from mpi_operator.children.pod_group.choice import find_scheduler
 from mpi_operator.plan.live_reads import live_reads
 from mpi_operator.plan.outcome import Event, Plan
 from mpi_operator.plan.plan import plan
@@ -25,9 +26,12 @@ from mpi_operator.plan.status_patch import build_status_patch
 from test.builders.jobs import UID, JSONObject
 from test.builders.pods import NOW
 
-KINDS = ("MPIJob", "Service", "ConfigMap", "Secret", "Job", "Pod")
+GROUP_KINDS = ("PodGroup", "Workload")
+KINDS = ("MPIJob", "Service", "ConfigMap", "Secret", "Job", "Pod", *GROUP_KINDS)
 _TYPES: dict[str, Any] = {"MPIJob": MPIJob, "Service": Service, "ConfigMap": ConfigMap, "Job": Job, "Pod": Pod}
+_TYPES |= dict.fromkeys(GROUP_KINDS, Group)
 _FIXED = {"Service": "service", "ConfigMap": "config_map", "Secret": "secret", "Job": "launcher_job"}
+_FIXED |= {"PodGroup": "pod_group", "Workload": "workload"}
 _DIRECTIVES = ("nodeSelector", "tolerations", "schedulingGates")
 TERMINAL = ("Succeeded", "Failed")
 
@@ -39,10 +43,16 @@ class Interrupted(Exception):
 
 
 class World:
-    """One namespace with one MPIJob. `writes` counts the operator's requests; `limit` kills it after so many."""
+    """One namespace with one MPIJob. `writes` counts the operator's requests; `limit` kills it after so many.
 
-    def __init__(self, job: JSONObject, *, settings: Settings | None = None) -> None:
+    `gang_version` is the version in which the gang scheduler's API is served, if there is one.
+    """
+
+    def __init__(self, job: JSONObject, *, settings: Settings | None = None, gang_version: str = "") -> None:
         self.settings = settings or Settings()
+        self.gang_version = gang_version
+        scheduler = find_scheduler(self.settings.gang_scheduling, gang_version)
+        self.group_kinds = () if scheduler is None else tuple(resource.kind for resource in scheduler.resources)
         self.now: datetime = NOW
         self.objects: dict[str, Objects] = {kind: {} for kind in KINDS}
         self.cached: dict[str, Objects] = {kind: {} for kind in KINDS}
@@ -115,6 +125,8 @@ class World:
             job=self._decode("MPIJob", cached["MPIJob"][self.name]),
             pods=tuple(self._decode("Pod", pod) for pod in pods.values()),
             announced=frozenset(self.announced),
+            gang_version=self.gang_version,
+            group_kinds=self.group_kinds,
             **fields,
         )
         for read in live_reads(snapshot):
@@ -129,6 +141,8 @@ class World:
             "ConfigMap": names.config_map_name,
             "Secret": names.ssh_secret_name,
             "Job": names.launcher_name,
+            "PodGroup": names.pod_group_name,
+            "Workload": names.pod_group_name,
         }[kind](self.name)
         found = live.get(name)
         if found is not None and found.get("kind") == kind:
@@ -247,6 +261,7 @@ class World:
         assert ordinal is not None, "a pod that is no worker is created"
         assert ordinal < job.spec.worker_replicas, f"worker {ordinal} of {job.spec.worker_replicas} is created"
         assert not job.spec.is_suspended, "a worker of a suspended job is created"
+        assert all(self.objects[kind] for kind in self.group_kinds), "a worker is created before its gang is described"
 
     def _ensure_secret(self, action: actions.EnsureSecret) -> JSONObject | None:
         metadata: JSONObject = {

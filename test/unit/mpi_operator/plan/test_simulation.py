@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from mpi_operator.api.types import MPIJobStatus
 from mpi_operator.conditions import EXCLUSIVE, TERMINAL_TYPES, is_condition_true, terminal_condition
 from mpi_operator.plan.plan import plan
+from mpi_operator.plan.settings import Settings
 from test.builders.cluster import (
     bury_pods,
     control_job,
@@ -71,6 +72,11 @@ def _delete_launcher(world: World, _: int) -> None:
         world.delete("Job", world.launcher_job["metadata"]["name"])
 
 
+def _delete_group(world: World, _: int) -> None:
+    for kind in world.group_kinds:
+        world.delete(kind, world.name)
+
+
 def _delete_kept(world: World, number: int) -> None:
     kind = ("Service", "ConfigMap", "Secret")[number % 3]
     for name in list(world.objects[kind]):
@@ -99,6 +105,7 @@ MOVES: dict[str, Move] = {
     "somebody takes a worker's name": lambda world, number: occupy(world, number % 4),
     "others take their pods away": lambda world, _: leave(world),
     "somebody deletes what is mounted": _delete_kept,
+    "somebody deletes the gang": _delete_group,
     "time passes": later,
 }
 
@@ -159,8 +166,11 @@ def _check_rest(world: World) -> None:
     assert decided.status_write == "none"
     status = decided.status
     job = snapshot.job
+    groups = [group for kind in world.group_kinds for group in world.objects[kind].values()]
     if terminal_condition(status.conditions) is not None:
+        assert not groups
         return
+    assert len(groups) == (0 if job.spec.is_suspended else len(world.group_kinds))
     active = [pod for pod in world.pods() if pod["status"]["phase"] not in TERMINAL]
     if job.spec.is_suspended:
         assert not active
@@ -171,15 +181,21 @@ def _check_rest(world: World) -> None:
         assert status.conditions[-1].type == "Running"
 
 
-def _live(policy: str, suspended: bool, clean: str, moves: list[tuple[str, int]]) -> World:
+def _live(policy: str, suspended: bool, clean: str, moves: list[tuple[str, int]], gang: str = "") -> World:
     run_policy = {"suspend": suspended, "cleanPodPolicy": clean, "backoffLimit": 2}
-    world = World(a_raw_job(workers=2, run_policy=run_policy, launcherCreationPolicy=policy))
+    scheduler, _, version = gang.partition(" ")
+    world = World(
+        a_raw_job(workers=2, run_policy=run_policy, launcherCreationPolicy=policy),
+        settings=Settings(gang_scheduling=scheduler),
+        gang_version=version,
+    )
     for name, number in moves:
         MOVES[name](world, number)
         _check(world)
     return world
 
 
+GANGS = ("", "volcano v1beta1", "mine v1alpha1", "kubernetes v1alpha1", "kubernetes v1alpha2", "kubernetes v1beta1")
 LIVES = st.lists(
     st.tuples(
         st.one_of(
@@ -198,6 +214,7 @@ LIVES = st.lists(
     suspended=st.booleans(),
     clean=st.sampled_from(["None", "Running", "All"]),
     moves=LIVES,
+    gang=st.sampled_from(GANGS),
     order=st.randoms(use_true_random=False),
 )
 @example(
@@ -205,6 +222,7 @@ LIVES = st.lists(
     suspended=False,
     clean="Running",
     moves=[("the operator syncs", 0), ("the Job controller syncs", 0), ("a pod is evicted", 0), ("a pod fails", 1)],
+    gang="volcano v1beta1",
     order=None,
 )
 def test_a_job_lives_through_anything(
@@ -212,9 +230,11 @@ def test_a_job_lives_through_anything(
     suspended: bool,
     clean: str,
     moves: list[tuple[str, int]],
+    *,
+    gang: str,
     order: Any,
 ) -> None:
-    world = _live(policy, suspended, clean, moves)
+    world = _live(policy, suspended, clean, moves, gang)
     snapshot = world.observe()
     pods = list(snapshot.pods)
     if order is not None:
