@@ -20,6 +20,8 @@ _QUANTITY = re.compile(
 )
 _SMALLEST = Fraction(1, 10**9)
 _BINARY_FROM = 1024
+_LONGEST_TEXT = 100
+"""Of a text that is longer, Python may refuse to make a number, or to write it again."""
 
 
 class Quantity(msgspec.Struct, frozen=True):
@@ -53,9 +55,9 @@ def parse_quantity(value: object) -> Quantity:
     Raises ValueError, naming the value, for what is none.
     """
     text = str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
-    match = _QUANTITY.fullmatch(text)
+    match = _QUANTITY.fullmatch(text) if len(text) <= _LONGEST_TEXT else None
     if match is None:
-        raise ValueError(f"{value!r} is not a quantity; expected for example 2, 500m or 1Gi")
+        raise ValueError(f"{text[:_LONGEST_TEXT] or value!r} is not a quantity; expected for example 2, 500m or 1Gi")
     number, suffix, exponent = match["number"], match["suffix"] or "", match["exponent"]
     amount = Fraction(number if number.strip("+-.") else "0")
     if suffix in _BINARY:

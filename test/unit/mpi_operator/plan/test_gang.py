@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import hypothesis
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mpi_operator.actions import Action, Create, CreateWorkers, Patch
 from mpi_operator.api.observed import Group
@@ -37,6 +40,7 @@ from test.builders.snapshots import (
     an_accepted_job,
     counts,
 )
+from test.builders.strategies import stored_jobs, valid_jobs
 
 VOLCANO = Settings(gang_scheduling="volcano")
 PLUGIN = Settings(gang_scheduling=COSCHEDULING)
@@ -417,6 +421,23 @@ def test_G1_pods_older_than_their_group_are_not_said_to_have_lost_it() -> None:
     """They were made before the operator was told to schedule gangs."""
     old = (a_worker(0, created_ago=900), a_worker(1, created_ago=900), a_launcher_pod(created_ago=900))
     assert plan(running(RUNS, "kubernetes", pods=old), NATIVE, NOW).events == ()
+
+
+@given(
+    stored_jobs(),
+    st.sampled_from(["volcano", COSCHEDULING, "kubernetes"]),
+    st.sampled_from(["", "v1alpha1", "v1beta1"]),
+)
+@hypothesis.settings(max_examples=200)
+def test_A2_1_any_job_that_decodes_has_a_plan(job: MPIJob, gang_scheduling: str, version: str) -> None:
+    snapshot = Snapshot(job=job, gang_version=version, group_kinds=("PodGroup",))
+    plan(snapshot, Settings(gang_scheduling=gang_scheduling), NOW)
+
+
+def test_A2_14_a_quantity_that_no_number_can_hold_breaks_nothing() -> None:
+    huge = a_template({"resources": {"requests": {"cpu": "9" * 5000}}})
+    decided = plan(a_gang_snapshot(an_accepted_job(worker={"template": huge}), pod_group=None), VOLCANO, NOW)
+    assert decided.actions != ()
 
 
 def test_gang_scheduling_is_off_unless_asked_for() -> None:
