@@ -6,6 +6,7 @@ that are off by default. The node has a few units of a resource that nothing els
 
 import itertools
 import json
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -20,7 +21,7 @@ from test.e2e.jobs import RUN_UNTIL_FINISH, Manifest, a_job, mpirun, pod_spec, s
 from test.e2e.namespace import Namespace
 from test.e2e.status import condition
 
-NAME = "gang"
+NAME = f"gang-{os.getpid()}"
 SEAT = "example.com/seat"
 SEATS = 3
 STUCK_SECONDS = 90.0

@@ -424,7 +424,7 @@ def test_G1_pods_older_than_their_group_are_not_said_to_have_lost_it() -> None:
 
 
 @given(
-    stored_jobs(),
+    stored_jobs() | valid_jobs(),
     st.sampled_from(["volcano", COSCHEDULING, "kubernetes"]),
     st.sampled_from(["", "v1alpha1", "v1beta1"]),
 )
