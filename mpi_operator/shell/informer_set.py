@@ -10,6 +10,7 @@ import structlog
 
 from clockwork import Clock, StopToken
 from informers.api import Api
+from informers.errors import Forbidden, Unauthorized
 from informers.informer import Informer
 from informers.list_watch import Undecodable
 from informers.metadata import KubernetesObject
@@ -169,11 +170,9 @@ class InformerSet:
         )
 
     def check(self) -> str | None:
-        """Return what is not synced, as a readiness check."""
-        waiting = [
-            f"{each.name} ({reason})" for each in self._required.values() if (reason := each.waiting_for()) is not None
-        ]
-        return f"caches are not synced: {', '.join(waiting)}" if waiting else None
+        """Return what is not synced, or may not be followed any more (B065), as a readiness check."""
+        faults = [f"{each.name} ({fault})" for each in self._required.values() if (fault := _find_fault(each))]
+        return f"caches are not synced: {', '.join(faults)}" if faults else None
 
     def last_versions(self) -> dict[str, str]:
         """Return the version up to which each store has seen changes, by the resource's name."""
@@ -192,6 +191,14 @@ class InformerSet:
             remaining = max(0.0, deadline - self._clock.monotonic())
             left += informer.stop(drain=False, timeout_seconds=remaining)
         return left
+
+
+def _find_fault(informer: Informer[Any]) -> str | None:
+    """Return what is missing; a broken connection is no fault, for it is mended by itself."""
+    missing, error = informer.waiting_for(), informer.last_error
+    if missing is None and isinstance(error, Forbidden | Unauthorized):
+        return f"not followed any more; latest error: {error}"
+    return missing
 
 
 class _JobHandler:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 from collections.abc import Iterator, Mapping
 from random import Random
 from typing import Any
@@ -227,6 +228,24 @@ def test_B300_readiness_names_what_is_not_synced(harness: Harness) -> None:
     assert fault is not None
     assert "pods (not started)" in fault
     harness.start()
+    assert harness.informers.check() is None
+
+
+def test_B065_readiness_names_what_may_not_be_followed_any_more_until_it_may(harness: Harness) -> None:
+    harness.start()
+    changed = threading.Condition()
+
+    def notify() -> None:
+        with changed:
+            changed.notify_all()
+
+    harness.informers._pods.on_progress(notify)
+    harness.server.script(faults.Respond(403, reason="Forbidden", message="no rights"), resource=PODS, times=2)
+    harness.server.inject(faults.SendError(410, reason="Expired"), resource=PODS)
+    with changed:
+        assert changed.wait_for(lambda: harness.informers.check() is not None, 30)
+        assert "pods (not followed any more; latest error: list pods: no rights)" in str(harness.informers.check())
+    harness.keys_after(PODS)
     assert harness.informers.check() is None
 
 
