@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mpi_operator import names, reasons
+from mpi_operator import reasons
 from mpi_operator.api.observed import Pod
 from mpi_operator.children.ownership import Holder, classify_holder
 from mpi_operator.children.pod_group import plan as pod_group
@@ -77,19 +77,16 @@ def _is_grouped(pod: Pod) -> bool:
 
 def _unchanged(facts: Facts, scheduler: GangScheduler) -> Iterator[Event]:
     """A group that may not change while its pods exist is as large as when the job was started (interop.md 4.3)."""
-    for resource in scheduler.resources:
-        group = facts.snapshot.group(resource.kind)
-        is_read = any(each.kind == "PodGroup" for each in scheduler.resources) and resource.kind == "Workload"
-        if resource.on_change != "keep" or group is None or is_read:
-            continue
-        is_ours = classify_holder(group.metadata, facts.job) is Holder.OURS
-        if is_ours and pod_group.is_outdated(facts.job, scheduler, resource, group):
-            reason = reasons.GANG_NOT_RESIZED
-            wanted = build_gang(facts.job).min_member
-            message = reason.message(
-                kind=resource.kind, name=names.pod_group_name(facts.job.metadata.name), wanted=wanted
-            )
-            yield _warning(reason, message, key=str(wanted))
+    resource = scheduler.resources[-1]
+    group = facts.snapshot.group(resource.kind)
+    if resource.on_change != "keep" or group is None:
+        return
+    is_ours = classify_holder(group.metadata, facts.job) is Holder.OURS
+    if is_ours and pod_group.is_outdated(facts.job, scheduler, resource, group):
+        reason = reasons.GANG_NOT_RESIZED
+        wanted = build_gang(facts.job).min_member
+        message = reason.message(kind=resource.kind, name=group.metadata.name, wanted=wanted)
+        yield _warning(reason, message, key=str(wanted))
 
 
 def _warning(reason: reasons.Reason, message: str, *, key: str = "") -> Event:

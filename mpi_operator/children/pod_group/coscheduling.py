@@ -37,11 +37,12 @@ class Coscheduling(msgspec.Struct, frozen=True):
             spec["minResources"] = dict(gang.min_resources)
         return spec
 
-    def owned_when_absent(self) -> frozenset[str]:
-        """Return the resources."""
+    @property
+    def cleared_fields(self) -> frozenset[str]:
+        """The resources."""
         return frozenset({"minResources"})
 
-    def annotations(self, job: MPIJob) -> dict[str, str]:  # noqa: ARG002 - the plugin reads none
+    def build_annotations(self, job: MPIJob) -> dict[str, str]:  # noqa: ARG002 - the plugin reads none
         """Return none."""
         return {}
 

@@ -35,11 +35,12 @@ class WorkloadAlone(msgspec.Struct, frozen=True):
         group = {"name": TEMPLATE, "policy": _build_policy(gang)}
         return {"controllerRef": _build_controller_reference(job), "podGroups": [group]}
 
-    def owned_when_absent(self) -> frozenset[str]:
-        """Return none."""
+    @property
+    def cleared_fields(self) -> frozenset[str]:
+        """None."""
         return frozenset()
 
-    def annotations(self, job: MPIJob) -> dict[str, str]:  # noqa: ARG002 - the scheduler reads none
+    def build_annotations(self, job: MPIJob) -> dict[str, str]:  # noqa: ARG002 - the scheduler reads none
         """Return none."""
         return {}
 
@@ -80,11 +81,12 @@ class WorkloadAndPodGroup(msgspec.Struct, frozen=True):
             return {"podGroupTemplateRef": {"workload": reference}}
         return {"workloadRef": {"workloadName": workload, "templateName": TEMPLATE}}
 
-    def owned_when_absent(self) -> frozenset[str]:
-        """Return none."""
+    @property
+    def cleared_fields(self) -> frozenset[str]:
+        """None."""
         return frozenset()
 
-    def annotations(self, job: MPIJob) -> dict[str, str]:  # noqa: ARG002 - the scheduler reads none
+    def build_annotations(self, job: MPIJob) -> dict[str, str]:  # noqa: ARG002 - the scheduler reads none
         """Return none."""
         return {}
 

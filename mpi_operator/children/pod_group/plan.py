@@ -44,7 +44,7 @@ def is_outdated(job: MPIJob, scheduler: GangScheduler, resource: GroupResource, 
 def build_group(job: MPIJob, scheduler: GangScheduler, resource: GroupResource) -> dict[str, Any]:
     """Return the manifest of one of the scheduler's objects."""
     metadata = build_metadata(job, names.pod_group_name(job.metadata.name))
-    annotations = scheduler.annotations(job)
+    annotations = scheduler.build_annotations(job)
     if annotations:
         metadata["annotations"] = annotations
     return {
@@ -71,7 +71,9 @@ def _plan(job: MPIJob, scheduler: GangScheduler, resource: GroupResource, group:
     if spec and resource.on_change == "patch":
         changes["spec"] = spec
     annotations = {
-        key: value for key, value in scheduler.annotations(job).items() if group.metadata.annotations.get(key) != value
+        key: value
+        for key, value in scheduler.build_annotations(job).items()
+        if group.metadata.annotations.get(key) != value
     }
     if annotations:
         changes["metadata"] = {"annotations": annotations}
@@ -81,7 +83,7 @@ def _plan(job: MPIJob, scheduler: GangScheduler, resource: GroupResource, group:
 def _changed_spec(job: MPIJob, scheduler: GangScheduler, resource: GroupResource, group: Group) -> dict[str, Any]:
     """Return the merge patch of the owned fields that differ; amounts that only look different do not."""
     wanted = scheduler.build_spec(resource, job, build_gang(job))
-    found = {key: group.spec.get(key) for key in wanted.keys() | scheduler.owned_when_absent()}
+    found = {key: group.spec.get(key) for key in wanted.keys() | scheduler.cleared_fields}
     if _are_same_amounts(found.get("minResources"), wanted.get("minResources")):
         found["minResources"] = wanted["minResources"]
     return build_merge_patch(found, wanted)

@@ -60,11 +60,12 @@ class GangScheduler(Protocol):
         """Return the spec of one of these objects: all of it is owned, and nothing that is empty is in it."""
         ...
 
-    def owned_when_absent(self) -> frozenset[str]:
-        """Return the fields of the spec that are removed where `build_spec` leaves them out."""
+    @property
+    def cleared_fields(self) -> frozenset[str]:
+        """The fields of the spec that are removed where `build_spec` leaves them out."""
         ...
 
-    def annotations(self, job: MPIJob) -> dict[str, str]:
+    def build_annotations(self, job: MPIJob) -> dict[str, str]:
         """Return the annotations of the job that the objects carry too."""
         ...
 

@@ -41,11 +41,12 @@ class Volcano(msgspec.Struct, frozen=True):
         }
         return {key: value for key, value in wanted.items() if value}
 
-    def owned_when_absent(self) -> frozenset[str]:
-        """Return the resources: queue and priority may have been filled in by others."""
+    @property
+    def cleared_fields(self) -> frozenset[str]:
+        """The resources; queue and priority may have been filled in by others."""
         return frozenset({"minResources"})
 
-    def annotations(self, job: MPIJob) -> dict[str, str]:
+    def build_annotations(self, job: MPIJob) -> dict[str, str]:
         """Return the job's annotations that Volcano reads, less the queue's, which is in the spec."""
         return {
             key: value
@@ -57,7 +58,7 @@ class Volcano(msgspec.Struct, frozen=True):
         """Set the scheduler's name and the annotations (B185)."""
         metadata = pod["metadata"]
         metadata["annotations"] = {
-            **self.annotations(job),
+            **self.build_annotations(job),
             **(metadata.get("annotations") or {}),
             GROUP_ANNOTATION: names.pod_group_name(job.metadata.name),
         }

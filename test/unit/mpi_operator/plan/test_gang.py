@@ -237,6 +237,47 @@ def test_a_gang_is_planned(given: Snapshot, settings: Settings, expected: Plan) 
     assert plan(given, settings, NOW) == expected
 
 
+@pytest.mark.parametrize(
+    ("found", "policy", "changes"),
+    [
+        pytest.param({"minResources": {"cpu": "1000m"}}, {"minResources": {"cpu": 1}}, None, id="B175 the same amount"),
+        pytest.param(
+            {"minResources": {"cpu": "1", "memory": "1Gi"}},
+            {"minResources": {"cpu": "2"}},
+            {"minResources": {"cpu": "2", "memory": None}},
+            id="B162 B175 another amount, and one less",
+        ),
+        pytest.param(
+            {"minResources": {"cpu": "100000"}}, {}, {"minResources": None}, id="B194 resources that are cleared go"
+        ),
+        pytest.param({"queue": "gold"}, {}, None, id="B188 a queue that nobody names may be somebody else's"),
+        pytest.param(
+            {"queue": "gold"}, {"queue": "silver"}, {"queue": "silver"}, id="B182 a queue that is named is not"
+        ),
+        pytest.param(
+            {"priorityClassName": "low"},
+            {"priorityClass": "high"},
+            {"priorityClassName": "high"},
+            id="B183 nor is a priority",
+        ),
+        pytest.param({"minMember": None}, {}, {"minMember": 3}, id="A2_6 what somebody took away comes back"),
+    ],
+)
+def test_what_is_patched(found: dict[str, Any], policy: dict[str, Any], changes: dict[str, Any] | None) -> None:
+    job = a_running_job(run_policy={"schedulingPolicy": policy})
+    group = a_group(RUNS, spec=found)
+    expected = () if changes is None else (patch_group(group, {"spec": changes}),)
+    assert plan(running(job, pod_group=group), VOLCANO, NOW).actions == expected
+
+
+def test_an_annotation_that_the_job_gets_later_reaches_its_PodGroup() -> None:
+    annotation = {"volcano.sh/preemptable": "true"}
+    job = a_running_job(metadata={"annotations": annotation})
+    group = a_group(RUNS, annotations={"volcano.sh/others": "own"})
+    decided = plan(running(job, pod_group=group), VOLCANO, NOW)
+    assert decided.actions == (patch_group(group, {"metadata": {"annotations": annotation}}),)
+
+
 @pytest.mark.parametrize("policy", ["None", "Running", "All"])
 @pytest.mark.parametrize("scheduler", ["volcano", COSCHEDULING, "kubernetes"])
 def test_A2_7_B178_what_describes_the_gang_goes_at_every_finish(policy: str, scheduler: str) -> None:
