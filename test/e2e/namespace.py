@@ -90,13 +90,9 @@ class Namespace:
     def await_ranks(self, job: str, hosts: list[str]) -> None:
         """Wait until ranks run on these hosts and no others, as the launcher's log says."""
 
-        def is_so() -> bool:
-            try:
-                return rank_hosts(self.launcher_log(job)) == hosts
-            except ClusterError:
-                return False  # there is no log before the container has started
-
-        self.await_that(f"the launcher of {job} logs a rank on each of {hosts}", is_so)
+        self.await_that(
+            f"the launcher of {job} logs a rank on each of {hosts}", lambda: rank_hosts(self.log_so_far(job)) == hosts
+        )
 
     def finish(self, job: str) -> None:
         """Let the ranks of RUN_UNTIL_FINISH on the job's workers end."""
@@ -110,6 +106,13 @@ class Namespace:
     def launcher_log(self, name: str) -> str:
         """Return what the launcher's last pod printed."""
         return self.kubectl("logs", f"job/{name}-launcher")
+
+    def log_so_far(self, name: str) -> str:
+        """Return what the launcher has printed; nothing while it has not been started."""
+        try:
+            return self.launcher_log(name)
+        except ClusterError:
+            return ""
 
     @contextmanager
     def followed_log(self, pod: str, path: Path) -> Iterator[Path]:

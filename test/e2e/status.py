@@ -18,6 +18,11 @@ def condition_types(job: Manifest) -> list[str]:
     return [each["type"] for each in job["status"]["conditions"] if each["status"] == "True"]
 
 
+def reasons(job: Manifest) -> list[str]:
+    """Return the reasons of the conditions, in the order of the status; none when there is no status yet."""
+    return [each["reason"] for each in job.get("status", {}).get("conditions", [])]
+
+
 def ready_since(pod: Manifest) -> datetime:
     """Return when the pod became Ready, to the second; fail when it is not."""
     found = [each for each in pod["status"]["conditions"] if each["type"] == "Ready" and each["status"] == "True"]

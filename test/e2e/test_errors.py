@@ -4,7 +4,7 @@ import pytest
 
 from test.e2e.jobs import Manifest, a_job, pod_spec, worker_names
 from test.e2e.namespace import Namespace
-from test.e2e.status import condition, rank_hosts
+from test.e2e.status import condition, rank_hosts, reasons
 
 
 def test_a_malformed_command_fails_the_job_and_is_named(namespace: Namespace) -> None:
@@ -23,7 +23,7 @@ def test_a_malformed_command_fails_the_job_and_is_named(namespace: Namespace) ->
     assert failed["reason"].startswith("BackoffLimitExceeded"), failed
     assert "/no/such/program" in failed["message"], failed
     failed = condition(namespace.await_condition("no-option", "Failed"), "Failed")
-    assert "exit code 1" in failed["message"] or "exited with 1" in failed["message"], failed
+    assert "container launcher exited with code 1" in failed["message"], failed
     assert "no-such-option" in namespace.launcher_log("no-option")
 
 
@@ -62,7 +62,7 @@ def test_FailedCreate_a_pod_that_the_server_refuses_is_explained_and_created_aft
     name = namespace.apply(a_job())
     namespace.await_that(
         "Running=False says that a pod is refused",
-        lambda: any(each["reason"] == "FailedCreate" for each in namespace.job(name)["status"].get("conditions", [])),
+        lambda: "FailedCreate" in reasons(namespace.job(name)),
     )
     message = condition(namespace.job(name), "Running")["message"]
     assert "exceeded quota: tight" in message
