@@ -52,8 +52,9 @@ class SystemClock:
         return datetime.now(UTC)
 
     def wait(self, condition: threading.Condition, timeout: float | None) -> bool:
-        """Wait on `condition` in real time."""
-        return condition.wait(None if timeout is None else max(0.0, timeout))
+        """Wait on `condition` in real time; a timeout longer than a lock can wait ends early, after some 290 years."""
+        # A server may ask for any delay: one that does not fit must not become an OverflowError in a loop's thread.
+        return condition.wait(None if timeout is None else min(max(0.0, timeout), threading.TIMEOUT_MAX))
 
 
 _BOOTTIME: int | None = getattr(time, "CLOCK_BOOTTIME", None)
