@@ -51,17 +51,21 @@ class Remedy(Enum):
 
 
 def is_cut_short(error: ApiError) -> bool:
-    """Return whether the stream ended, or fell silent, before it was complete."""
-    return isinstance(error, StreamCutShort | IdleTimeout)
+    """Return whether the stream ended, broke, or fell silent before it was complete."""
+    return isinstance(error, StreamCutShort | IdleTimeout | ConnectionLost)
 
 
 def choose_remedy(error: ApiError, *, cut_short: int, asked_for_version: bool) -> Remedy:
     """Return the remedy for `error`; `cut_short` streams, this one included, ended early since the last success. Pure.
 
     Errors that say nothing about streaming (no permission, no such resource yet, one bad line) do not turn it off.
+    Nor does a connection that breaks; but a proxy may break every stream that is silent before its bookmark, so a
+    second such break is answered with a list.
     """
-    if isinstance(error, ConnectionRefused | ConnectionLost | TooManyRequests):
+    if isinstance(error, ConnectionRefused | TooManyRequests):
         return Remedy.BACKOFF
+    if isinstance(error, ConnectionLost):
+        return Remedy.BACKOFF if cut_short < MAXIMUM_ATTEMPTS else Remedy.LIST_THIS_TIME
     if isinstance(error, Expired | TooLargeResourceVersion):
         return Remedy.MOST_RECENT if asked_for_version else Remedy.BACKOFF
     if is_cut_short(error) and cut_short < MAXIMUM_ATTEMPTS:
