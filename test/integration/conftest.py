@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from hack.cluster.component import await_true
 from hack.cluster.control_plane import ControlPlane, Options, free_ports
 from hack.manifests import OVERLAYS
 from test.integration.operator_process import LEADING, OperatorProcess
@@ -46,11 +47,12 @@ def apply_overlay(plane: ControlPlane, name: str) -> None:
         text=True,
         capture_output=True,
     )
-    subprocess.run(
-        ["kubectl", "wait", "--for=condition=Established", "crd/mpijobs.kubeflow.org", "--timeout=30s"],
-        env=plane.env(),
-        check=True,
-        capture_output=True,
+    # kubectl gives up at once on a CRD that has no conditions yet.
+    command = ["kubectl", "wait", "--for=condition=Established", "crd/mpijobs.kubeflow.org", "--timeout=30s"]
+    await_true(
+        lambda: subprocess.run(command, env=plane.env(), check=False, capture_output=True).returncode == 0,
+        30.0,
+        lambda: AssertionError("the CRD is not established"),
     )
 
 
