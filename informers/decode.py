@@ -10,6 +10,7 @@ import structlog
 from informers.errors import DecodeError, Status, from_status
 from informers.list_watch import EventType, Page, Undecodable, WatchEvent
 from informers.metadata import Object
+from informers.nesting import cut_nesting
 from informers.resource import Resource
 
 _LOG = structlog.get_logger(__name__)
@@ -17,6 +18,9 @@ _INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 _OBJECT_EVENTS = frozenset({"ADDED", "MODIFIED", "DELETED"})
 # Invalid UTF-8 in a string comes out as the second.
 _MALFORMED = (msgspec.DecodeError, UnicodeDecodeError)
+# An API server stores what is nested up to 10,000 levels; the decoder gives up at about 1,000.
+_MOST_LEVELS = 500
+_CUT = b'"(nested too deeply)"'
 
 
 class _ListMeta(msgspec.Struct, frozen=True, gc=False, rename="camel"):
@@ -87,6 +91,8 @@ class ObjectDecoder(Generic[Object]):
             page = self._typed_page.decode(body)
         except msgspec.ValidationError:
             return self._decode_page_one_by_one(body, action)
+        except RecursionError:
+            return self._decode_page_one_by_one(cut_nesting(body, _MOST_LEVELS, _CUT), action)
         except _MALFORMED as error:
             raise DecodeError(f"the page is not JSON: {error}", action=action) from error
         _check_list_kind(page.kind, action)
@@ -109,10 +115,12 @@ class ObjectDecoder(Generic[Object]):
         return _build_page(page.metadata, tuple(items), tuple(undecodable))
 
     def _decode_item(self, raw: msgspec.Raw) -> Object | Undecodable:
+        if _CUT in bytes(raw):
+            return _build_undecodable(raw, f"it is nested deeper than {_MOST_LEVELS} levels")
         try:
             return self._item.decode(raw)
         except _MALFORMED as error:
-            return _build_undecodable(raw, error)
+            return _build_undecodable(raw, str(error))
 
     def decode_event(self, line: bytes, *, action: str = "") -> WatchEvent[Object] | None:
         """Return the event in a line of a watch; None for one to skip: of an unknown type, of another kind, a Table.
@@ -123,12 +131,15 @@ class ObjectDecoder(Generic[Object]):
         if line.startswith(self._usual_beginnings):
             try:
                 event = self._typed_event.decode(line)
-            except _MALFORMED:
+            except (*_MALFORMED, RecursionError):
                 pass
             else:
                 if version := event.object.metadata.resource_version:
                     return WatchEvent(event.type, event.object, version)
-        return self._decode_unusual_event(line, action)
+        try:
+            return self._decode_unusual_event(line, action)
+        except RecursionError:
+            return self._decode_unusual_event(cut_nesting(line, _MOST_LEVELS, _CUT), action)
 
     def _decode_unusual_event(self, line: bytes, action: str) -> WatchEvent[Object] | None:
         try:
@@ -172,7 +183,7 @@ def _check_list_kind(kind: str, action: str) -> None:
         raise DecodeError(f"the answer to a list is of kind {kind!r}, expected one that ends in List", action=action)
 
 
-def _build_undecodable(raw: msgspec.Raw, error: Exception) -> Undecodable:
+def _build_undecodable(raw: msgspec.Raw, error: str) -> Undecodable:
     """Return what can be told of an object that may be of any shape."""
     try:
         found: Any = msgspec.json.decode(raw)
@@ -184,7 +195,7 @@ def _build_undecodable(raw: msgspec.Raw, error: Exception) -> Undecodable:
     namespace, name, uid, version = (
         str(metadata.get(field) or "") for field in ("namespace", "name", "uid", "resourceVersion")
     )
-    return Undecodable(namespace, name, str(error), uid, version)
+    return Undecodable(namespace, name, error, uid, version)
 
 
 _RAW_PAGE = msgspec.json.Decoder(_RawPage)
