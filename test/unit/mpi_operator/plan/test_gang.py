@@ -71,6 +71,7 @@ RESIZED = a_running_job(run_policy={"schedulingPolicy": {"minAvailable": 2}})
 NAMED = a_running_job(worker={"template": a_template(schedulerName="mine")})
 OWN_GROUP = an_accepted_job(worker={"template": a_template(schedulingGroup={"podGroupName": "theirs"})})
 STALE = a_group(RUNS, "kubernetes", "v1alpha1", kind="Workload", spec={"podGroups": []})
+GATED = {"status": "False", "reason": "SchedulingGated", "lastTransitionTime": ago(90)}
 PENDING = (a_worker(0, in_gang(NEW), phase="Pending"), a_worker(1, in_gang(NEW), phase="Pending"))
 UNSCHEDULABLE = {"type": "Unschedulable", "status": "True", "message": "0/1 nodes: not enough cpu for the gang"}
 
@@ -429,6 +430,15 @@ def test_a_gang_is_read_live_where_it_ought_to_be(job: MPIJob, expected: list[st
             ),
             None,
             id="B194 a gang whose pods have their nodes waits no more",
+        ),
+        pytest.param(
+            a_group(NEW, conditions=[UNSCHEDULABLE]),
+            (
+                a_worker(0, phase="Pending", conditions={"PodScheduled": GATED}),
+                a_worker(1, phase="Pending", conditions={"PodScheduled": GATED}),
+            ),
+            None,
+            id="K9 a gang whose pods Kueue still gates waits for Kueue",
         ),
         pytest.param(
             a_group(NEW, conditions=[{**UNSCHEDULABLE, "status": "False"}]),
