@@ -174,7 +174,8 @@ class Operator:
     @property
     def readiness(self) -> dict[str, Check]:
         """The checks of `/readyz`."""
-        gang = {} if self._gang is None else {"gangScheduling": self._gang.check}
+        name = f"gangScheduling/{self._options.gang_scheduling}"
+        gang = {} if self._gang is None else {name: self._gang.check}
         return {"crd": self._served.check, **gang, "caches": self._informers.check, "leaderElection": self.liveness}
 
     def start(self) -> None:

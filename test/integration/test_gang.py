@@ -323,7 +323,7 @@ def test_A2_9_a_CRD_that_arrives_later_is_picked_up(control_plane_without_crd: C
         operator.await_log(LEADING)
         status, lines = get(port, "/readyz")
         assert status == 503
-        assert "[-]gangScheduling: podgroups.scheduling.volcano.sh v1beta1 is not served" in lines
+        assert "[-]gangScheduling/volcano: podgroups.scheduling.volcano.sh v1beta1 is not served" in lines
         server.submit(a_raw_job())
         job = server.until_condition("pi", "Running", "False", "FailedCreate")
         assert "cannot create PodGroup pi" in condition(job, "Running")["message"]
@@ -332,6 +332,7 @@ def test_A2_9_a_CRD_that_arrives_later_is_picked_up(control_plane_without_crd: C
         until_group(server, VOLCANO)
         server.until_pods(*WORKERS)
         await_true(lambda: get(port, "/readyz")[0] == 200, 30, lambda: AssertionError(get(port, "/readyz")[1]))
+        assert "[+]gangScheduling/volcano ok" in get(port, "/readyz")[1]
 
 
 @pytest.mark.parametrize("flag", ["volcano", "scheduler-plugins-scheduler", "kubernetes"])
