@@ -26,6 +26,7 @@ FLAGS = (
     "--runtime-config=scheduling.k8s.io/v1alpha1=true,admissionregistration.k8s.io/v1beta1=true",
 )
 _READY_SECONDS = 30.0
+_AUDIT_SECONDS = 5.0
 
 
 class Scheduler(msgspec.Struct, frozen=True):
@@ -93,9 +94,16 @@ def _is_in_force(server: Server) -> bool:
     return False
 
 
-def writes(plane: ControlPlane, resource: Resource, namespace: str) -> list[str]:
-    """The verbs of all audited writes of that resource in a namespace, by the operator, in their order."""
-    return list(_writes(plane, resource, namespace))
+def await_writes(plane: ControlPlane, resource: Resource, namespace: str, *verbs: str) -> None:
+    """Wait until these are the operator's writes of that resource in a namespace, all of them and in this order.
+
+    A request is audited a moment after what it did is seen.
+    """
+
+    def found() -> list[str]:
+        return list(_writes(plane, resource, namespace))
+
+    await_true(lambda: found() == list(verbs), _AUDIT_SECONDS, lambda: AssertionError(f"{found()} and not {verbs}"))
 
 
 def _writes(plane: ControlPlane, resource: Resource, namespace: str) -> Iterator[str]:

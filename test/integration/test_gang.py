@@ -22,10 +22,10 @@ from test.integration.gang import (
     VOLCANO_CRD,
     Scheduler,
     annotate_namespace,
+    await_writes,
     install,
     install_volcano_admission,
     play_volcano,
-    writes,
 )
 from test.integration.operator_process import LEADING, OperatorProcess
 from test.integration.server import JSONObject, Server, condition
@@ -117,7 +117,7 @@ def test_A2_7_a_gang_is_described_while_its_job_runs(
     server.finish_launcher("pi-launcher", pod)
     server.until_condition("pi", "Succeeded")
     until_no_group(server, scheduler)
-    assert writes(plane, scheduler.groups, server.namespace) == ["create", "delete"]
+    await_writes(plane, scheduler.groups, server.namespace, "create", "delete")
     assert [record for record in operator.records() if record["level"] in {"error", "critical"}] == []
 
 
@@ -167,13 +167,13 @@ def test_A2_6_B175_no_write_without_a_change_and_one_patch_for_each(
     server.until_condition("pi", "Running", "False")
     server.set_pod(WORKERS[0], "Running")
     server.until_condition("pi", "Running")
-    assert writes(plane, scheduler.groups, server.namespace) == ["create"]
+    await_writes(plane, scheduler.groups, server.namespace, "create")
     for members in (2, 1):
         server.patch(MPI_JOBS, "pi", {"spec": {"runPolicy": {"schedulingPolicy": {"minAvailable": members}}}})
         until_group(server, scheduler, lambda group, members=members: group["spec"]["minMember"] == members)
     server.set_pod(WORKERS[0], "Pending")
     server.until_condition("pi", "Running", "False")
-    assert writes(plane, scheduler.groups, server.namespace) == ["create", "patch", "patch"]
+    await_writes(plane, scheduler.groups, server.namespace, "create", "patch", "patch")
 
 
 def test_A2_6_B188_what_others_put_into_a_PodGroup_stays(
@@ -222,7 +222,7 @@ def test_B194_a_gang_that_does_not_fit_waits_whole_and_runs_when_it_does(
     until_group(server, VOLCANO, lambda group: "minResources" not in group["spec"])
     assert play_volcano(server, "pi", cpu=8)
     server.until_condition("pi", "Running")
-    assert writes(plane, VOLCANO.groups, server.namespace) == ["create", "patch"]
+    await_writes(plane, VOLCANO.groups, server.namespace, "create", "patch")
 
 
 def test_A2_8_G2_a_gang_whose_launcher_waits_for_its_workers_does_not_deadlock(
@@ -273,7 +273,7 @@ def test_a_Workload_that_the_user_made_is_left_alone(
     server.submit(a_raw_job(launcher=own, worker={**own, "replicas": 2}))
     pods = server.until_pods(*WORKERS)
     assert [pod["spec"]["workloadRef"]["name"] for pod in pods.values()] == ["theirs", "theirs"]
-    assert writes(plane, scheduler.groups, server.namespace) == []
+    await_writes(plane, scheduler.groups, server.namespace)
 
 
 @pytest.mark.parametrize("scheduler", [pytest.param(NATIVE, id="G1 kubernetes 1.35")], indirect=True)
@@ -285,7 +285,7 @@ def test_a_Workload_is_made_anew_when_the_gang_changes(
     server.until_pods(*WORKERS, "pi-worker-2")
     server.patch(MPI_JOBS, "pi", {"spec": {"mpiReplicaSpecs": {"Worker": {"replicas": 2}}}})
     until_group(server, scheduler, lambda group: group["spec"]["podGroups"][0]["policy"]["gang"]["minCount"] == 3)
-    assert writes(plane, scheduler.groups, server.namespace) == ["create", "delete", "create"]
+    await_writes(plane, scheduler.groups, server.namespace, "create", "delete", "create")
 
 
 @pytest.mark.parametrize("scheduler", SCHEDULERS, indirect=True)
