@@ -18,12 +18,17 @@ MARK_OF_THE_POD = "/tmp/pod"  # noqa: S108 - in the container
 RUN_UNTIL_FINISH = f"""
 rank=${{OMPI_COMM_WORLD_RANK:-${{PMI_RANK:-?}}}}
 host=$(cat {MARK_OF_THE_POD})
-trap 'echo "Rank $rank is told to stop"; exit 1' TERM
+trap 'echo "Rank $rank is told to stop" | tee /proc/1/fd/1; exit 1' TERM
 echo "Rank $rank on host $host"
 until [ -e /tmp/finish ]; do sleep 0.1; done
 echo "Rank $rank has finished"
 """
-"""A program for one rank: it says in which pod it runs, notices being stopped, and ends when `finish` is called."""
+"""A program for one rank: it says in which pod it runs, notices being stopped, and ends when `finish` is called.
+
+That it is stopped it also writes to the log of its pod, where that has `with_shell_as_first_process`: mpirun, which is
+being stopped as well, need not pass it on.
+"""
+SSHD_PID = "/tmp/sshd"  # noqa: S108 - in the container
 
 
 def example(path: str) -> Manifest:
@@ -109,6 +114,15 @@ def with_slow_workers(job: Manifest, seconds: float) -> Manifest:
     [container] = pod_spec(job, "Worker")["containers"]
     container["args"] = shell(f"sleep {seconds}; {container['args'][-1]}")
     container["readinessProbe"] = {"tcpSocket": {"port": 2222}, "periodSeconds": 1}
+    return job
+
+
+def with_shell_as_first_process(job: Manifest) -> Manifest:
+    """Return the job, its workers running sshd under a shell: a pod fails with code 7 when sshd is killed."""
+    job = deepcopy(job)
+    [container] = pod_spec(job, "Worker")["containers"]
+    run_sshd = container["args"][-1].replace("exec ", "")
+    container["args"] = shell(f"{run_sshd} & echo $! > {SSHD_PID}; wait; exit 7")
     return job
 
 

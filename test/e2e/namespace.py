@@ -104,8 +104,11 @@ class Namespace:
         return self.kubectl("exec", pod, "--", "/bin/sh", "-c", script)
 
     def launcher_log(self, name: str) -> str:
-        """Return what the launcher's last pod printed."""
-        return self.kubectl("logs", f"job/{name}-launcher")
+        """Return what the launcher's last pod printed; raise ClusterError when there is none or it has not started."""
+        newest = max(
+            self.pods(name, "launcher"), key=lambda pod: str(pod["metadata"]["creationTimestamp"]), default=None
+        )
+        return self.kubectl("logs", newest["metadata"]["name"] if newest else f"job/{name}-launcher")
 
     def log_so_far(self, name: str) -> str:
         """Return what the launcher has printed; nothing while it has not been started."""

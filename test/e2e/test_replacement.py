@@ -2,7 +2,7 @@
 
 import pytest
 
-from test.e2e.jobs import MARK_OF_THE_POD, RUN_UNTIL_FINISH, a_job, mpirun, pod_spec, shell, worker_names
+from test.e2e.jobs import RUN_UNTIL_FINISH, SSHD_PID, a_job, mpirun, shell, with_shell_as_first_process, worker_names
 from test.e2e.namespace import Namespace
 from test.e2e.status import rank_hosts, restarts
 
@@ -19,11 +19,10 @@ def uids(namespace: Namespace, job: str) -> list[str]:
     ],
 )
 def test_a_lost_worker_is_replaced_and_the_job_succeeds(namespace: Namespace, loss: str) -> None:
-    job = a_job(launcher=mpirun(2, *shell(RUN_UNTIL_FINISH)))
-    sshd = "/usr/sbin/sshd -De -f /home/mpiuser/.sshd_config"
-    pod_spec(job, "Worker")["containers"][0]["args"] = shell(
-        f'echo "$POD_NAME" > {MARK_OF_THE_POD}; {sshd} & echo $! > /tmp/sshd; wait; exit 7'
-    )
+    job = with_shell_as_first_process(a_job(launcher=mpirun(2, *shell(RUN_UNTIL_FINISH))))
+    # A new pod comes after ten seconds. A container is restarted at once, and might try the lost worker's address for
+    # the forty seconds that ssh's ten attempts take.
+    job["spec"]["mpiReplicaSpecs"]["Launcher"]["restartPolicy"] = "Never"
     name = namespace.apply(job)
     first, lost = worker_names(name, 2)
     namespace.await_ranks(name, [first, lost])
@@ -32,8 +31,7 @@ def test_a_lost_worker_is_replaced_and_the_job_succeeds(namespace: Namespace, lo
     if loss == "deleted":
         namespace.kubectl("delete", "pod", lost, "--wait=false")
     else:
-        # Whatever the connection of the killed rank still holds goes with the container.
-        namespace.run_in(lost, "kill $(cat /tmp/sshd)")
+        namespace.run_in(lost, f"kill $(cat {SSHD_PID})")
     namespace.await_that(
         f"{lost} is another pod and runs",
         lambda: (

@@ -3,7 +3,15 @@
 import json
 from pathlib import Path
 
-from test.e2e.jobs import RUN_UNTIL_FINISH, a_job, mpirun, shell, with_slow_workers, worker_names
+from test.e2e.jobs import (
+    RUN_UNTIL_FINISH,
+    a_job,
+    mpirun,
+    shell,
+    with_shell_as_first_process,
+    with_slow_workers,
+    worker_names,
+)
 from test.e2e.namespace import Namespace
 from test.e2e.status import condition, condition_types, rank_hosts, ready_since, restarts
 
@@ -44,14 +52,17 @@ def test_A1_13_a_resumed_launcher_waits_for_its_new_workers(namespace: Namespace
 def test_A1_16_a_running_program_notices_suspension_and_starts_again_on_resume(
     namespace: Namespace, tmp_path: Path
 ) -> None:
-    name = namespace.apply(a_job(launcher=mpirun(2, *shell(RUN_UNTIL_FINISH))))
+    job = with_shell_as_first_process(a_job(launcher=mpirun(2, *shell(RUN_UNTIL_FINISH))))
+    name = namespace.apply(job)
     namespace.await_ranks(name, worker_names(name, 2))
     first = namespace.await_condition(name, "Running")
-    [launcher] = namespace.pods(name, "launcher")
-    with namespace.followed_log(launcher["metadata"]["name"], tmp_path / "log") as log:
+    with namespace.followed_log(worker_names(name, 1)[0], tmp_path / "log") as log:
+        namespace.await_that("the worker's log is followed", lambda: "port 2222" in log.read_text(), 10)
         namespace.suspend(name)
         namespace.await_that("no pod is left", lambda: namespace.items("pods") == [])
-        namespace.await_that("the log says that a rank was stopped", lambda: "told to stop" in log.read_text(), 10)
+        namespace.await_that(
+            "the worker's log says that its rank was stopped", lambda: "told to stop" in log.read_text(), 10
+        )
     suspended = namespace.await_condition(name, "Suspended")
     namespace.await_that("nothing counts as active", lambda: not _active(namespace.job(name)), 10)
     assert condition(suspended, "Running")["reason"] == "MPIJobSuspended"
