@@ -44,3 +44,16 @@ def live_reads(snapshot: Snapshot) -> tuple[LiveRead, ...]:
     )
     fixed = tuple(LiveRead(kind=kind, name=target) for is_needed, kind, target in candidates if is_needed)
     return fixed + tuple(LiveRead(kind=kind, name=names.pod_group_name(name)) for kind in groups)
+
+
+def asks_for_launcher_pods(snapshot: Snapshot) -> bool:
+    """Whether the launcher's pods must be listed on the server, after the live reads of a job.
+
+    Its Job ought to exist and does not: before another is created it must be certain that no pod of the old one
+    remains (lifecycle.md 3), and the cache of pods may be older than that of Jobs.
+    """
+    is_expected = any(read.kind == "Job" for read in live_reads(snapshot))
+    name = names.launcher_name(snapshot.job.metadata.name)
+    controllers = (pod.metadata.controller for pod in snapshot.pods)
+    is_any_known = any(each is not None and (each.kind, each.name) == ("Job", name) for each in controllers)
+    return is_expected and not is_any_known

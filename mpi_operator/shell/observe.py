@@ -15,11 +15,11 @@ from mpi_operator import names
 from mpi_operator.api.metadata import ObjectMeta
 from mpi_operator.api.observed import ConfigMap, Group, Job, Pod, Secret, Service
 from mpi_operator.api.types import MPIJob
-from mpi_operator.plan.live_reads import live_reads
+from mpi_operator.plan.live_reads import asks_for_launcher_pods, live_reads
 from mpi_operator.plan.snapshot import Snapshot
 from mpi_operator.shell.announced import Announced
 from mpi_operator.shell.child_caches import ChildCaches
-from mpi_operator.shell.resources import MPI_JOBS, RESOURCES
+from mpi_operator.shell.resources import MPI_JOBS, PODS, RESOURCES
 from mpi_operator.shell.secret_memory import SecretMemory
 from mpi_operator.ssh_key import is_usable
 
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 class Holder(msgspec.Struct, frozen=True, kw_only=True):
-    """A name that a create asked for, and that is held by an object that is not ours or is terminating."""
+    """A held name that a create asked for: by an object of others, one that is terminating, or one to be adopted."""
 
     kind: str
     name: str
@@ -42,6 +42,10 @@ class _SecretObject(msgspec.Struct, frozen=True, gc=False):
 
     def __repr__(self) -> str:
         return "Secret(...)"
+
+
+class _PodList(msgspec.Struct, frozen=True):
+    items: tuple[Pod, ...] = ()
 
 
 class Observer:
@@ -66,7 +70,8 @@ class Observer:
         """Return the world of `job`, with `holders` under their names.
 
         Reads the server only for holders, and for what `plan.live_reads` asks: children that ought to exist and are in
-        no cache, and the Secret, whose usability is remembered for a minute. Raises ApiError.
+        no cache, the pods of a launcher's Job that is gone, and the Secret, whose usability is remembered for a
+        minute. Raises ApiError.
         """
         name, namespace = job.metadata.name, job.metadata.namespace
         launcher_job = self._caches.launcher_jobs.get(build_key(namespace, names.launcher_name(name)))
@@ -87,7 +92,10 @@ class Observer:
         held = {holder: self._read(job, holder.kind, holder.name) for holder in holders}
         snapshot = _with_found(snapshot, held)
         missing = [Holder(kind=read.kind, name=read.name) for read in live_reads(snapshot)]
-        return _with_found(snapshot, {each: self._read(job, each.kind, each.name) for each in missing})
+        snapshot = _with_found(snapshot, {each: self._read(job, each.kind, each.name) for each in missing})
+        if asks_for_launcher_pods(snapshot):
+            snapshot = msgspec.structs.replace(snapshot, pods=(*snapshot.pods, *self._list_launcher_pods(job)))
+        return snapshot
 
     def read_job(self, job: MPIJob) -> MPIJob | None:
         """Return the job as it is now, None when it is gone or another has its name. Raises ApiError."""
@@ -99,6 +107,14 @@ class Observer:
             return None
         live = _decode(_JOB_DECODER.decode, body, action=action)
         return live if live.metadata.uid == job.metadata.uid else None
+
+    def _list_launcher_pods(self, job: MPIJob) -> tuple[Pod, ...]:
+        labels = names.pod_labels(job.metadata.name, names.ROLE_LAUNCHER)
+        query = {"labelSelector": ",".join(f"{key}={value}" for key, value in labels.items())}
+        action = f"look for pods of the launcher of MPIJob {job.key}, whose Job is gone"
+        path = PODS.path(namespace=job.metadata.namespace)
+        body = self._api.request("GET", path, query=query, action=action).body
+        return _decode(_POD_LIST_DECODER.decode, body, action=action).items
 
     def _read(self, job: MPIJob, kind: str, name: str) -> Observed | None:
         resource = self._resources[kind]
@@ -137,6 +153,7 @@ def _with_found(snapshot: Snapshot, found: Mapping[Holder, Observed | None]) -> 
 
 
 _JOB_DECODER = msgspec.json.Decoder(MPIJob)
+_POD_LIST_DECODER = msgspec.json.Decoder(_PodList)
 _SECRET_DECODER = msgspec.json.Decoder(_SecretObject)
 _FIELDS = {
     "Service": "service",

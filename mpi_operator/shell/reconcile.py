@@ -11,6 +11,7 @@ import msgspec
 import structlog
 
 from clockwork import Clock
+from informers.errors import TooManyRequests
 from informers.metadata import split_key
 from informers.object_identity import Identity
 from informers.owner import Owner
@@ -168,6 +169,8 @@ class Reconciler:
         return self._end("refused", RequeueAfter(delay_seconds))
 
     def _conclude(self, key: str, plan: Plan, outcome: Outcome) -> Result:
+        if isinstance(outcome.error, TooManyRequests) and outcome.error.retry_after:
+            return self._end("throttled", RequeueAfter(outcome.error.retry_after))
         if outcome.error is not None:
             self._metrics.syncs.labels("failed").inc()
             raise outcome.error

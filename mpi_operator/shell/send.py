@@ -12,7 +12,9 @@ from informers.errors import AlreadyExists, BadRequest, Conflict, Forbidden, Inv
 from informers.idempotent_create import AlreadyOurs, Created, NamespaceGoing, NameTaken, NameTerminating, create_once
 from informers.object_identity import Identity, decode_identity
 from informers.resource import Resource
+from mpi_operator import names
 from mpi_operator.actions import Create, Delete, EnsureSecret, Patch
+from mpi_operator.api.metadata import ObjectMeta
 from mpi_operator.children.ssh_secret.build import build_ssh_secret, build_ssh_secret_data
 from mpi_operator.shell.observe import Holder
 from mpi_operator.ssh_key import generate_pair
@@ -27,7 +29,7 @@ class Sent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Held(msgspec.Struct, frozen=True, kw_only=True):
-    """The name is held by an object that is not ours, or is terminating."""
+    """The name is held by an object that is not ours, is terminating, or is in no cache until it is adopted."""
 
     holder: Holder
 
@@ -81,6 +83,8 @@ class Sender:
             # NotFound of a create: the kind is unknown, or the namespace has just gone.
             return Refused(message=error.message)
         match outcome:
+            case AlreadyOurs(identity, body) if _lacks_labels(body, manifest):
+                return Held(holder=Holder(kind=kind, name=identity.name))
             case Created(identity) | AlreadyOurs(identity):
                 return Sent(identity=identity)
             case NameTerminating(identity) | NameTaken(identity):
@@ -122,10 +126,23 @@ class Sender:
         return Sent(identity=_deleted_identity(answer, delete, action))
 
 
+def _lacks_labels(body: bytes, manifest: Mapping[str, Any]) -> bool:
+    """Whether the object in an answer lacks a label by which the operator finds its children (lifecycle.md 2)."""
+    found, wanted = _OBJECT_DECODER.decode(body).metadata.labels, manifest["metadata"]["labels"]
+    return any(found.get(key) != wanted[key] for key in (names.LABEL_OPERATOR_NAME, names.LABEL_JOB_NAME))
+
+
 def _deleted_identity(answer: Answer, delete: Delete, action: str) -> Identity | None:
     """Return the object's identity if the server answered with it: with a Status it says nothing of a version."""
     identity = decode_identity(answer.body, action=action)
     return identity if identity.uid == delete.uid else None
+
+
+class _Object(msgspec.Struct, frozen=True):
+    metadata: ObjectMeta
+
+
+_OBJECT_DECODER = msgspec.json.Decoder(_Object)
 
 
 def _build_secret_repair(action: EnsureSecret) -> Patch:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from informers.errors import ApiError, ServerError
+from informers.resource import Resource
 from informers.testing import faults
 from mpi_operator.shell.reconcile import OUTDATED_SECONDS, STALE_SECONDS
 from mpi_operator.shell.resources import CONFIG_MAPS, JOBS, MPI_JOBS, PODS, SECRETS, SERVICES
@@ -440,3 +441,73 @@ def test_B070_B176_a_failed_patch_leaves_the_cache_alone_and_is_repeated(shell: 
     launcher_job = shell.server.find(JOBS, "default", "pi-launcher")
     assert launcher_job is not None
     assert launcher_job["spec"]["suspend"] is True
+
+
+@pytest.mark.parametrize(
+    ("resource", "name"),
+    [(PODS, "pi-worker-0"), (SERVICES, "pi"), (CONFIG_MAPS, "pi-config"), (SECRETS, "pi-ssh"), (JOBS, "pi-launcher")],
+    ids=["B084 a worker", "B084 a Service", "B084 a ConfigMap", "B084 a Secret", "B084 a launcher Job"],
+)
+def test_an_own_child_that_no_cache_shows_is_adopted_and_asked_for_no_more(
+    shell: Shell, resource: Resource, name: str
+) -> None:
+    shell.submit()
+    shell.reconcile()
+    made = shell.server.find(resource, "default", name)
+    assert made is not None
+    shell.server.put(resource, {**made, "metadata": {**made["metadata"], "labels": {"mine": "yes"}}})
+    status = {key: value for key, value in shell.job().items() if key != "status"}
+    shell.server.put(MPI_JOBS, status)
+    shell.restart()
+    shell.settle()
+    adopted = shell.server.find(resource, "default", name)
+    assert adopted is not None
+    assert adopted["metadata"]["uid"] == made["metadata"]["uid"]
+    assert adopted["metadata"]["labels"]["training.kubeflow.org/operator-name"] == "mpi-operator"
+    assert adopted["metadata"]["labels"]["training.kubeflow.org/job-name"] == "pi"
+    assert adopted["metadata"]["labels"]["mine"] == "yes"
+
+
+def test_a_server_that_asks_for_patience_gets_it(shell: Shell) -> None:
+    shell.submit()
+    throttled = b'{"kind":"Status","code":429,"reason":"TooManyRequests","details":{"retryAfterSeconds":120}}'
+    shell.server.script(faults.Respond(429, body=throttled), verb="create", resource=PODS)
+    assert shell.reconcile() == RequeueAfter(120)
+    assert value_of(shell.metrics.syncs, "throttled") == 1
+
+
+def test_A1_5_no_second_launcher_is_made_while_a_pod_of_the_first_is_in_no_cache_yet(shell: Shell) -> None:
+    shell.submit()
+    shell.settle()
+    launcher_job = shell.server.find(JOBS, "default", "pi-launcher")
+    assert launcher_job is not None
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "pi-launcher", "controller": True}
+    pod = {
+        "metadata": {
+            "name": "pi-launcher-abcde",
+            "namespace": "default",
+            "labels": launcher_job["spec"]["template"]["metadata"]["labels"],
+            "ownerReferences": [{**owner, "uid": launcher_job["metadata"]["uid"]}],
+        },
+        "status": {"phase": "Running"},
+    }
+    shell.server.remove(JOBS, "default", "pi-launcher")
+    shell.refresh()
+    shell.server.put(PODS, pod)
+    shell.reconcile()
+    assert shell.server.find(JOBS, "default", "pi-launcher") is None
+    shell.server.remove(PODS, "default", "pi-launcher-abcde")
+    shell.settle()
+    assert shell.server.find(JOBS, "default", "pi-launcher") is not None
+
+
+def test_B218_pods_are_deleted_with_their_own_grace_period_and_only_those_that_were_looked_at(shell: Shell) -> None:
+    shell.submit()
+    shell.settle()
+    uids = [pod["metadata"]["uid"] for pod in shell.server.objects(PODS)]
+    job = shell.job()
+    shell.server.put(MPI_JOBS, {**job, "spec": {**job["spec"], "runPolicy": {"suspend": True}}})
+    shell.settle()
+    options = [deletion.json() for deletion in shell.server.requests_of("delete", PODS)]
+    kind = {"apiVersion": "v1", "kind": "DeleteOptions"}
+    assert sorted(options, key=str) == sorted(({**kind, "preconditions": {"uid": uid}} for uid in uids), key=str)
