@@ -111,7 +111,7 @@ def _load_kubeconfig(path: str, context: str, clock: Clock, plugin_timeout: floa
         raise ConfigurationError(f"the kubeconfig at {path} cannot be used: {error}") from error
     return ServerConfiguration(
         url=found.host,
-        credentials=credentials or _build_loaded_credentials(found),
+        credentials=credentials or _build_loaded_credentials(found, user),
         ca_file=found.ssl_ca_cert or "",
         certificate_file=found.cert_file or "",
         key_file=found.key_file or "",
@@ -144,10 +144,11 @@ def _take_credentials(user: Any, cluster: Any, clock: Clock, plugin_timeout: flo
     return None
 
 
-def _build_loaded_credentials(found: Any) -> Credentials:  # noqa: ANN401 - as above
-    if found.refresh_api_key_hook is not None and found.api_key.get("BearerToken"):
+def _build_loaded_credentials(found: Any, user: Any) -> Credentials:  # noqa: ANN401 - as above
+    header = found.api_key.get("BearerToken")
+    if header and user is not None and "auth-provider" in user:
         return RefreshedCredentials(found)
-    return FixedCredentials({})
+    return FixedCredentials({"Authorization": header} if header else {})
 
 
 def _without_password(url: str | None) -> str | None:

@@ -115,7 +115,7 @@ class TokenFile:
 
 
 class RefreshedCredentials:
-    """A token that the `kubernetes` package keeps: fixed, basic, or of an auth provider such as OIDC."""
+    """A token that the `kubernetes` package renews: of an auth provider such as OIDC."""
 
     def __init__(self, configuration: Any) -> None:  # noqa: ANN401 - the kubernetes package is untyped
         self._configuration = configuration
