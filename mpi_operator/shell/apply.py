@@ -14,6 +14,7 @@ from informers.object_identity import Identity, decode_identity
 from informers.resource import Resource
 from informers.slow_start import start_slowly
 from mpi_operator.actions import CreateWorkers, EnsureSecret
+from mpi_operator.api.observed import Secret
 from mpi_operator.api.types import MPIJob
 from mpi_operator.events import EventRecorder, ObjectReference
 from mpi_operator.metrics import Metrics
@@ -29,8 +30,8 @@ from mpi_operator.shell.warnings import WarningTap
 _JOB_DECODER = msgspec.json.Decoder(MPIJob)
 _log = structlog.get_logger(__name__)
 
-Written = Callable[[str, Identity], None]
-"""Is told of each write: the kind, and the object's identity as the write left it."""
+Written = Callable[[str, Identity, Secret | None], None]
+"""Is told of each write: the kind, the object's identity as the write left it, and a Secret that was made anew."""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -167,7 +168,7 @@ class Applier:
             return Outcome(is_job_outdated=True)
         except ApiError as error:
             return Outcome(error=error)
-        written(MPI_JOBS.kind, decode_identity(answer.body, action=action))
+        written(MPI_JOBS.kind, decode_identity(answer.body, action=action), None)
         self._emit(job, plan.transitions)
         for counter in plan.counters:
             getattr(self._metrics, f"jobs_{counter}").inc()
@@ -216,7 +217,7 @@ class _Attempt:
             result = error
         self._metrics.child_writes.labels(type(action).__name__, kind, _RESULT_NAMES.get(type(result), "error")).inc()
         if isinstance(result, Sent) and result.identity is not None:
-            self._written(kind, result.identity)
+            self._written(kind, result.identity, result.secret)
         if tap.warnings:
             text = "; ".join(tap.warnings)
             self.warnings.append(SERVER_WARNING.message(kind=kind, name=action.name, message=text))

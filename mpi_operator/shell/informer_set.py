@@ -29,11 +29,11 @@ from mpi_operator.shell.gang import GangResources
 from mpi_operator.shell.resources import CONFIG_MAPS, JOBS, MPI_JOBS, PODS, PRIORITY_CLASSES, RESOURCES, SERVICES
 from workqueue import INITIAL_PRIORITY, Queue
 
-BURST_SECONDS = 0.05
+BURST_SECONDS = 0.1
 """How long updates of a job's pods are gathered: many pods often change together (lifecycle.md 6).
 
-So are those of its status and its ConfigMap, which are mostly our own writes: each would else be followed by a look
-at once, and by a write for the few pods that have changed since.
+So are new children, and updates of its status and its ConfigMap, which are mostly our own writes: each would else be
+followed by a look at once, and by a write for the few pods that have changed since.
 """
 
 ObjectT = TypeVar("ObjectT", bound=KubernetesObject)
@@ -96,7 +96,7 @@ class InformerSet:
         self._mpi_jobs.add_handler(_JobHandler(queue, on_deleted), name="queue", enqueue_keys=True)
         children = _ChildHandler(queue, self.caches.owner_keys)
         self._launcher_jobs.add_handler(children, name="queue", enqueue_keys=True)
-        bursting = _ChildHandler(queue, self.caches.owner_keys, burst_seconds=BURST_SECONDS)
+        bursting = _ChildHandler(queue, self.caches.owner_keys, is_bursting=True)
         self._pods.add_handler(bursting, name="queue", enqueue_keys=True)
         self._services.add_handler(children, name="queue", enqueue_keys=True)
         self._config_maps.add_handler(bursting, name="queue", enqueue_keys=True)
@@ -244,24 +244,27 @@ class _PriorityClassHandler:
 
 
 class _ChildHandler:
-    """Has a child's job looked at: at once, or for an update after `burst_seconds`, so that a burst is one look."""
+    """Has a child's job looked at: once for a burst of new ones, and of updates if `is_bursting`; else at once."""
 
     def __init__(
-        self, queue: Queue[str], owner_keys: Callable[[Child], tuple[str, ...]], *, burst_seconds: float = 0.0
+        self, queue: Queue[str], owner_keys: Callable[[Child], tuple[str, ...]], *, is_bursting: bool = False
     ) -> None:
         self._queue = queue
         self._owner_keys = owner_keys
-        self._burst_seconds = burst_seconds
+        self._update_seconds = BURST_SECONDS if is_bursting else 0.0
 
     def on_add(self, obj: Child, *, is_initial: bool) -> None:
         for key in self._owner_keys(obj):
-            self._queue.add(key, priority=INITIAL_PRIORITY if is_initial else 0)
+            if is_initial:
+                self._queue.add(key, priority=INITIAL_PRIORITY)
+            else:
+                self._queue.add_after(key, BURST_SECONDS)
 
     def on_update(self, old: Child, new: Child) -> None:
         if old.metadata.resource_version == new.metadata.resource_version:
             return
         for key in dict.fromkeys((*self._owner_keys(new), *self._owner_keys(old))):
-            self._queue.add_after(key, self._burst_seconds)
+            self._queue.add_after(key, self._update_seconds)
 
     def on_delete(self, deleted: Deleted[Any]) -> None:
         if deleted.last_known is not None:

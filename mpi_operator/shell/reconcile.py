@@ -17,6 +17,7 @@ from informers.object_identity import Identity
 from informers.owner import Owner
 from informers.resource import Resource
 from informers.written_versions import WrittenVersions
+from mpi_operator.api.observed import Secret
 from mpi_operator.api.types import MPIJob
 from mpi_operator.metrics import Metrics
 from mpi_operator.plan.outcome import Plan, Refusal
@@ -125,8 +126,8 @@ class Reconciler:
                 self._memory.forget(job)
 
     def _sync(self, job: MPIJob, owner: Owner) -> Result:
-        def written(kind: str, identity: Identity) -> None:
-            self._note(job, owner, kind, identity)
+        def written(kind: str, identity: Identity, secret: Secret | None) -> None:
+            self._note(job, owner, kind, identity, secret)
 
         holders: dict[Holder, None] = {}
         for _ in range(ROUNDS):
@@ -189,10 +190,12 @@ class Reconciler:
         self._metrics.syncs.labels(name).inc()
         return result
 
-    def _note(self, job: MPIJob, owner: Owner, kind: str, identity: Identity) -> None:
+    def _note(self, job: MPIJob, owner: Owner, kind: str, identity: Identity, secret: Secret | None) -> None:
         """Remember a write, so that the next sync waits until the caches have seen it."""
         resource = self._resources[kind]
-        if resource == SECRETS:
+        if secret is not None:
+            self._memory.secrets.put(job.metadata.uid, secret)
+        elif resource == SECRETS:
             # The next sync looks at what is there now, labels and all, and remembers that.
             self._memory.secrets.forget(job.metadata.uid)
         elif resource.name in self._last_versions():

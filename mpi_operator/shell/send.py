@@ -15,17 +15,22 @@ from informers.resource import Resource
 from mpi_operator import names
 from mpi_operator.actions import Create, Delete, EnsureSecret, Patch
 from mpi_operator.api.metadata import ObjectMeta
+from mpi_operator.api.observed import Secret
 from mpi_operator.children.ssh_secret.build import build_ssh_secret, build_ssh_secret_data
-from mpi_operator.shell.observe import Holder
+from mpi_operator.shell.observe import Holder, decode_secret
 from mpi_operator.ssh_key import generate_pair
 
 SingleAction: TypeAlias = Create | EnsureSecret | Patch | Delete
 
 
 class Sent(msgspec.Struct, frozen=True, kw_only=True):
-    """The action is done. `identity` is the object's as the write left it; None where nothing was written."""
+    """The action is done. `identity` is the object's as the write left it; None where nothing was written.
+
+    `secret` is what the server made of a Secret that was not there before.
+    """
 
     identity: Identity | None = None
+    secret: Secret | None = None
 
 
 class Held(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,7 +91,7 @@ class Sender:
             case AlreadyOurs(identity, body) if _lacks_labels(body, manifest):
                 return Held(holder=Holder(kind=kind, name=identity.name))
             case Created(identity) | AlreadyOurs(identity):
-                return Sent(identity=identity)
+                return Sent(identity=identity, secret=_find_new_secret(kind, outcome))
             case NameTerminating(identity) | NameTaken(identity):
                 return Held(holder=Holder(kind=kind, name=identity.name))
             case NamespaceGoing():
@@ -124,6 +129,12 @@ class Sender:
         except (Invalid, Forbidden, BadRequest) as error:
             return Refused(message=error.message)
         return Sent(identity=_deleted_identity(answer, delete, action))
+
+
+def _find_new_secret(kind: str, outcome: Created | AlreadyOurs) -> Secret | None:
+    if kind != "Secret" or not isinstance(outcome, Created):
+        return None
+    return decode_secret(outcome.body, action=f"create Secret {outcome.identity.name}")
 
 
 def _lacks_labels(body: bytes, manifest: Mapping[str, Any]) -> bool:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import msgspec
 
 from clockwork import FakeClock
-from mpi_operator.api.observed import Pod
+from informers import Deleted
+from mpi_operator.api.observed import Job, Pod
 from mpi_operator.shell.informer_set import BURST_SECONDS, _ChildHandler, _JobHandler
+from test.builders.children import a_launcher_job
 from test.builders.jobs import a_stored_job
 from test.builders.pods import a_worker
 from workqueue import PriorityOrder, Queue
@@ -14,14 +18,18 @@ from workqueue import PriorityOrder, Queue
 KEY = "default/pi"
 
 
-def changed(pod: Pod, version: int) -> Pod:
-    return msgspec.structs.replace(pod, metadata=msgspec.structs.replace(pod.metadata, resource_version=str(version)))
+ChildT = TypeVar("ChildT", Pod, Job)
+
+
+def changed(child: ChildT, version: int) -> ChildT:
+    metadata = msgspec.structs.replace(child.metadata, resource_version=str(version))
+    return msgspec.structs.replace(child, metadata=metadata)
 
 
 def test_a_burst_of_updates_is_one_look_soon_after_its_beginning() -> None:
     clock = FakeClock()
     queue: Queue[str] = Queue("test", clock=clock, order=PriorityOrder())
-    handler = _ChildHandler(queue, lambda _: (KEY,), burst_seconds=BURST_SECONDS)
+    handler = _ChildHandler(queue, lambda _: (KEY,), is_bursting=True)
     pod = a_worker()
     for version in range(20, 25):
         handler.on_update(changed(pod, version), changed(pod, version + 1))
@@ -33,17 +41,31 @@ def test_a_burst_of_updates_is_one_look_soon_after_its_beginning() -> None:
     assert queue.statistics().adds_total == 1
 
 
-def test_a_new_pod_and_one_that_is_gone_are_looked_at_at_once() -> None:
+def test_new_children_are_looked_at_together_and_one_that_is_gone_at_once() -> None:
+    clock = FakeClock()
+    queue: Queue[str] = Queue("test", clock=clock, order=PriorityOrder())
+    handler = _ChildHandler(queue, lambda _: (KEY,))
+    for ordinal in range(3):
+        handler.on_add(a_worker(ordinal), is_initial=False)
+    assert len(queue) == 0
+    clock.step(BURST_SECONDS)
+    assert queue.get() == KEY
+    queue.done(KEY)
+    handler.on_delete(Deleted("default/pi-worker-0", a_worker(0), final=True))
+    assert queue.get() == KEY
+
+
+def test_an_update_of_the_launcher_job_is_looked_at_at_once() -> None:
     queue: Queue[str] = Queue("test", clock=FakeClock(), order=PriorityOrder())
-    handler = _ChildHandler(queue, lambda _: (KEY,), burst_seconds=BURST_SECONDS)
-    handler.on_add(a_worker(), is_initial=False)
+    handler = _ChildHandler(queue, lambda _: (KEY,))
+    handler.on_update(changed(a_launcher_job(), 20), changed(a_launcher_job(), 21))
     assert len(queue) == 1
 
 
 def test_B061_an_update_that_changes_nothing_is_no_look() -> None:
     clock = FakeClock()
     queue: Queue[str] = Queue("test", clock=clock, order=PriorityOrder())
-    handler = _ChildHandler(queue, lambda _: (KEY,), burst_seconds=BURST_SECONDS)
+    handler = _ChildHandler(queue, lambda _: (KEY,), is_bursting=True)
     handler.on_update(a_worker(), a_worker())
     clock.step(1)
     assert len(queue) == 0
