@@ -31,7 +31,8 @@ from mpi_operator.shell.resources import SECRETS
 from mpi_operator.shell.secret_memory import SecretMemory
 from workqueue import Attempt, Done, ExponentialLimiter, RequeueAfter, Result
 
-STALE_SECONDS = 1.0
+STALE_SECONDS = 0.05
+HELD_SECONDS = 1.0
 OUTDATED_SECONDS = 0.1
 REFUSAL_BASE_SECONDS = 1.0
 REFUSAL_CAP_SECONDS = 300.0
@@ -116,7 +117,7 @@ class Reconciler:
         owner = Owner(key, job.metadata.uid)
         stale = self._memory.written.find_stale(owner, self._last_versions())
         if stale:
-            # The event of the write that is missing brings the key back; the delay is only for one that gets lost.
+            # To ask again costs next to nothing, and what has happened meanwhile should not wait for a gathered event.
             return self._end("stale", RequeueAfter(STALE_SECONDS))
         try:
             return self._sync(job, owner)
@@ -180,7 +181,7 @@ class Reconciler:
         if outcome.is_job_outdated or outcome.is_outdated:
             return self._end("outdated", RequeueAfter(OUTDATED_SECONDS))
         if outcome.holders:
-            return self._end("held", RequeueAfter(STALE_SECONDS))
+            return self._end("held", RequeueAfter(HELD_SECONDS))
         self._refusals.forget(key)
         if plan.look_again_seconds is not None:
             return self._end("requeued", RequeueAfter(plan.look_again_seconds))
