@@ -6,6 +6,7 @@ itself is measured by `python -m test.bench.operator`.
 
 from __future__ import annotations
 
+import logging
 import os
 import platform
 import statistics
@@ -13,6 +14,8 @@ from collections.abc import Iterator
 from importlib.metadata import version
 from multiprocessing import get_context
 from pathlib import Path
+
+import structlog
 
 from test.bench import decode, informer, queue, sync
 from test.bench.row import HEADER, Row
@@ -78,6 +81,7 @@ def describe_machine() -> str:
 
 def main() -> None:
     """Print the table, row by row as they are known."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
     print(describe_machine(), end="\n\n")
     print(HEADER, flush=True)
     for measure in (measure_decoding, measure_queue, sync.measure):
