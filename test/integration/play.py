@@ -188,11 +188,15 @@ def _write(event: Mapping[str, Any]) -> Write:
     return Write(event["verb"], resource, target.get("name", ""), event["responseStatus"]["code"])
 
 
+def is_worker_counted(job: JSONObject) -> bool:
+    """Whether the status says that one worker runs."""
+    return bool(job["status"].get("replicaStatuses", {}).get("Worker", {}).get("active") == 1)
+
+
 class Fence:
     """Waits until the operator has had its look at all that happened before: it does a job's work meanwhile.
 
-    A look follows an update within a few hundredths of a second; a job that is created suspended, then resumed and
-    observed to be, takes longer.
+    Updates of pods are gathered before they are looked at, so it is a pod that is updated last, and seen to be.
     """
 
     def __init__(self, server: Server) -> None:
@@ -206,4 +210,8 @@ class Fence:
         self._server.patch(MPI_JOBS, name, RESUME)
         self._server.until_condition(name, "Suspended", "False")
         self._server.until_launcher_job(names.launcher_name(name))
+        worker = names.worker_name(name, 0)
+        self._server.until(PODS, lambda pods: worker in pods, f"pod {worker}")
+        self._server.set_pod(worker, "Running")
+        self._server.until_job(name, is_worker_counted, "a worker that runs")
         self._server.delete(MPI_JOBS, name)

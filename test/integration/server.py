@@ -59,9 +59,8 @@ class Server:
             return None
 
     def must_get(self, resource: Resource, name: str) -> JSONObject:
-        found = self.get(resource, name)
-        assert found is not None, f"no {resource.kind} {name}"
-        return found
+        """Return an object, waiting for it if it is not there yet."""
+        return self.until(resource, lambda found: name in found, f"a {resource.kind} {name}")[name]
 
     def find(self, resource: Resource) -> list[JSONObject]:
         return list(json.loads(self._transport.request("GET", self._path(resource)).body)["items"])
