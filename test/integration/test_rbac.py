@@ -31,7 +31,7 @@ class Right(NamedTuple):
 
 UNSEEN = {
     Right("kubeflow.org", "mpijobs/finalizers", "update"): "asked for inside admission only",
-    Right("kubeflow.org", "mpijobs", "get"): "used after a conflict of status writes, which no test can force",
+    Right("kubeflow.org", "mpijobs", "get"): "used after a conflict of status writes, which this module does not force",
     Right("coordination.k8s.io", "leases", "list"): "a watch by name is authorised as list by some proxies",
 }
 
