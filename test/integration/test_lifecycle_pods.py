@@ -55,7 +55,7 @@ def unschedulable(since: str, message: str = "0/3 nodes are available") -> JSONO
             id="A1_6 to be disrupted",
         ),
         pytest.param(
-            {"conditions": [a_pod_condition("TerminatedByKueue")]}, "MPIJobEvicted", "make room", id="K3 ended by Kueue"
+            {"conditions": [a_pod_condition("TerminatedByKueue")]}, "MPIJobEvicted", "make room", id="A1_7 ended by Kueue"
         ),
         pytest.param({"reason": "NodeLost"}, "WorkerReplaced", "failed (NodeLost)", id="A1_7 lost with its node"),
         pytest.param({"reason": "OutOfcpu"}, "WorkerReplaced", "failed (OutOfcpu)", id="A1_7 refused by its node"),
@@ -74,7 +74,7 @@ def test_a_disrupted_worker_is_replaced_at_once(server: Server, status: JSONObje
     assert told(server)[reason] == 1
 
 
-def test_B240_a_worker_that_fails_before_the_launch_is_counted_first_and_fails_the_job_at_last(
+def test_B072_a_worker_that_fails_before_the_launch_is_counted_first_and_fails_the_job_at_last(
     control_plane: ControlPlane, server: Server, settle: Fence
 ) -> None:
     server.submit(a_raw_job(run_policy={"backoffLimit": 1}, launcherCreationPolicy="WaitForWorkersReady"))
