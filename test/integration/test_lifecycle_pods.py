@@ -55,7 +55,10 @@ def unschedulable(since: str, message: str = "0/3 nodes are available") -> JSONO
             id="A1_6 to be disrupted",
         ),
         pytest.param(
-            {"conditions": [a_pod_condition("TerminatedByKueue")]}, "MPIJobEvicted", "make room", id="A1_7 ended by Kueue"
+            {"conditions": [a_pod_condition("TerminatedByKueue")]},
+            "MPIJobEvicted",
+            "make room",
+            id="A1_7 by Kueue",
         ),
         pytest.param({"reason": "NodeLost"}, "WorkerReplaced", "failed (NodeLost)", id="A1_7 lost with its node"),
         pytest.param({"reason": "OutOfcpu"}, "WorkerReplaced", "failed (OutOfcpu)", id="A1_7 refused by its node"),
