@@ -31,6 +31,15 @@ def pytest_report_header(config: pytest.Config) -> str:
     return str(config.stash[_CHOICE])
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the tests that start a local cluster where another kind of cluster was chosen, and count them as such."""
+    if config.stash[_CHOICE].kind == "local":
+        return
+    left_out = [item for item in items if item.get_closest_marker("own_local_cluster")]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in left_out]
+
+
 @pytest.fixture(scope="session")
 def cluster(pytestconfig: pytest.Config) -> Access:
     """The cluster that was chosen, running; it is left running for the next time."""

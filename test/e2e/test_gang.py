@@ -21,6 +21,8 @@ from test.e2e.jobs import RUN_UNTIL_FINISH, Manifest, a_job, mpirun, pod_spec, s
 from test.e2e.namespace import Namespace
 from test.e2e.status import condition
 
+pytestmark = pytest.mark.own_local_cluster
+
 NAME = f"gang-{os.getpid()}"
 SEAT = "example.com/seat"
 SEATS = 3
