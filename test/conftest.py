@@ -32,7 +32,7 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the tests that start a local cluster where another kind of cluster was chosen, and count them as such."""
+    """Leave out, as deselected, the tests that start a local cluster where another kind of cluster was chosen."""
     if config.stash[_CHOICE].kind == "local":
         return
     left_out = [item for item in items if item.get_closest_marker("own_local_cluster")]
