@@ -27,7 +27,7 @@ from mpi_operator.plan.deadline import deadline_seconds_left, explain_deadline
 from mpi_operator.plan.facts import Facts
 from mpi_operator.plan.failure import Failure
 from mpi_operator.plan.finish import plan_failure
-from mpi_operator.plan.gang import build_gang_events, plan_gang
+from mpi_operator.plan.gang import build_gang_events, is_gang_replaced, plan_gang
 from mpi_operator.plan.names_wait import build_foreign_events, look_again_for_names
 from mpi_operator.plan.outcome import Event, Plan, Step
 from mpi_operator.plan.scheduling import look_again_for_scheduling
@@ -109,7 +109,7 @@ def _steps(facts: Facts, replacements: Replacements) -> tuple[Step, ...]:
         *workers.plan_scale_down(facts.workers),
         *workers.plan_deletion(worker.pod for worker in replacements.due),
     )
-    if not facts.may_create_pods:
+    if not facts.may_create_pods or is_gang_replaced(facts):
         creation = ()
         job_actions = job_actions if facts.launcher.job is not None else ()
     kept, hosts = _kept(facts, replacements)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mpi_operator import reasons
+from mpi_operator.actions import Delete
 from mpi_operator.api.observed import Pod
 from mpi_operator.children.ownership import Holder, classify_holder
 from mpi_operator.children.pod_group import plan as pod_group
@@ -21,6 +22,11 @@ def plan_gang(facts: Facts) -> tuple[Step, ...]:
     if facts.scheduler is None:
         return ()
     return pod_group.plan_groups(facts.job, facts.scheduler, _groups(facts))
+
+
+def is_gang_replaced(facts: Facts) -> bool:
+    """Whether an object of the gang is deleted now, to be made anew once it is gone: until then pods would lack it."""
+    return any(isinstance(action, Delete) for step in plan_gang(facts) for action in step)
 
 
 def plan_gang_removal(facts: Facts) -> Step:

@@ -225,6 +225,14 @@ LIVES = st.lists(
     gang="volcano v1beta1",
     order=None,
 )
+@example(
+    policy="AtStartup",
+    suspended=False,
+    clean="None",
+    moves=[("the operator syncs", 0), ("somebody scales it", 2)],
+    gang="kubernetes v1alpha1",
+    order=None,
+)
 def test_a_job_lives_through_anything(
     policy: str,
     suspended: bool,
