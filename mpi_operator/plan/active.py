@@ -27,7 +27,7 @@ from mpi_operator.plan.deadline import deadline_seconds_left, explain_deadline
 from mpi_operator.plan.facts import Facts
 from mpi_operator.plan.failure import Failure
 from mpi_operator.plan.finish import plan_failure
-from mpi_operator.plan.gang import build_gang_events, is_gang_replaced, plan_gang
+from mpi_operator.plan.gang import build_gang_events, plan_gang, replaces_gang
 from mpi_operator.plan.names_wait import build_foreign_events, look_again_for_names
 from mpi_operator.plan.outcome import Event, Plan, Step
 from mpi_operator.plan.scheduling import look_again_for_scheduling
@@ -109,10 +109,11 @@ def _steps(facts: Facts, replacements: Replacements) -> tuple[Step, ...]:
         *workers.plan_scale_down(facts.workers),
         *workers.plan_deletion(worker.pod for worker in replacements.due),
     )
-    if not facts.may_create_pods or is_gang_replaced(facts):
+    gang = plan_gang(facts)
+    if not facts.may_create_pods or replaces_gang(gang):
         creation = ()
         job_actions = job_actions if facts.launcher.job is not None else ()
-    kept, hosts = _kept(facts, replacements)
+    kept, hosts = _kept(facts, replacements, gang)
     if facts.launcher.job is not None and facts.launcher.job.spec.suspend:
         may_create = facts.launcher.is_at_rest and (facts.is_held or _resumes(job_actions))
         return *kept, job_actions, (*deletion, *(creation if may_create else ()))
@@ -124,32 +125,26 @@ def _resumes(actions: tuple[Action, ...]) -> bool:
     return any(isinstance(action, Patch) and action.patch.get("spec", {}).get("suspend") is False for action in actions)
 
 
-def _kept(facts: Facts, replacements: Replacements) -> tuple[tuple[Step, ...], Step]:
+def _kept(facts: Facts, replacements: Replacements, gang: tuple[Step, ...]) -> tuple[tuple[Step, ...], Step]:
     """Return what is done about all but launcher and workers; and what tells a launcher of changed hosts."""
-    job, snapshot, domain = facts.job, facts.snapshot, facts.settings.cluster_domain
+    job, snapshot = facts.job, facts.snapshot
     running = [worker.ordinal for worker in facts.workers.running]
-    config_map = plan_config_map(
-        job,
-        snapshot.config_map,
-        running=running,
-        restarts=format_restarts(replacements.restarts),
-        cluster_domain=domain,
-    )
-    gang, *more_of_gang = plan_gang(facts) or ((),)
+    wanted = build_config_map(job, running=running, cluster_domain=facts.settings.cluster_domain)
+    config_map = plan_config_map(job, snapshot.config_map, wanted, restarts=format_restarts(replacements.restarts))
+    first_of_gang, *more_of_gang = gang or ((),)
     kept = (
         (
             *plan_service(job, snapshot.service),
             *config_map,
             *plan_ssh_secret(job, snapshot.secret),
-            *gang,
+            *first_of_gang,
             *workers.plan_adoption(job, facts.workers),
         ),
         *more_of_gang,
     )
-    version = hosts_version(build_config_map(job, running=running, cluster_domain=domain)["data"])
     have_changed = any(isinstance(action, Patch) and "data" in action.patch for action in config_map)
     return kept, launcher.plan_hosts_version(
-        facts.launcher, version, have_hosts_changed=have_changed and _has_run(facts)
+        facts.launcher, hosts_version(wanted["data"]), have_hosts_changed=have_changed and _has_run(facts)
     )
 
 

@@ -24,9 +24,9 @@ def plan_gang(facts: Facts) -> tuple[Step, ...]:
     return pod_group.plan_groups(facts.job, facts.scheduler, _groups(facts))
 
 
-def is_gang_replaced(facts: Facts) -> bool:
-    """Whether an object of the gang is deleted now, to be made anew once it is gone: until then pods would lack it."""
-    return any(isinstance(action, Delete) for step in plan_gang(facts) for action in step)
+def replaces_gang(steps: tuple[Step, ...]) -> bool:
+    """Whether these steps delete an object of the gang, to be made anew once it is gone: until then pods would lack it."""
+    return any(isinstance(action, Delete) for step in steps for action in step)
 
 
 def plan_gang_removal(facts: Facts) -> Step:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mpi_operator.children.config_map.build import build_config_map
 from mpi_operator.children.config_map.plan import plan_config_map
 from mpi_operator.children.launcher import plan as launcher
 from mpi_operator.children.service.plan import plan_service
@@ -44,14 +45,10 @@ def plan_suspended(facts: Facts) -> Plan:
 
 def _kept(facts: Facts) -> Step:
     job, snapshot = facts.job, facts.snapshot
+    running = [worker.ordinal for worker in facts.workers.running]
+    hosts = build_config_map(job, running=running, cluster_domain=facts.settings.cluster_domain)
     return (
         *plan_service(job, snapshot.service),
-        *plan_config_map(
-            job,
-            snapshot.config_map,
-            running=[worker.ordinal for worker in facts.workers.running],
-            restarts="",
-            cluster_domain=facts.settings.cluster_domain,
-        ),
+        *plan_config_map(job, snapshot.config_map, hosts, restarts=""),
         *plan_ssh_secret(job, snapshot.secret),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from typing import Any
 
 from mpi_operator import names
@@ -10,31 +10,24 @@ from mpi_operator.actions import Action, Create
 from mpi_operator.api.merge_patch import build_merge_patch
 from mpi_operator.api.observed import ConfigMap
 from mpi_operator.api.types import MPIJob
-from mpi_operator.children.config_map.build import build_config_map
 from mpi_operator.children.ownership import Holder, classify_holder, plan_patch
 
 
 def plan_config_map(
-    job: MPIJob,
-    config_map: ConfigMap | None,
-    *,
-    running: Iterable[int],
-    restarts: str,
-    cluster_domain: str,
+    job: MPIJob, config_map: ConfigMap | None, wanted: Mapping[str, Any], *, restarts: str
 ) -> tuple[Action, ...]:
     """Create the ConfigMap, or bring hosts and restart counts up to date; nothing while the name is taken.
 
-    `running` are the ordinals of the workers that run, `restarts` is the text of the annotation that counts
+    `wanted` is what `build_config_map` says of the hosts, `restarts` the text of the annotation that counts
     replacements, empty for none. Data is replaced whole: keys of others go (B097).
     """
     holder = classify_holder(config_map.metadata if config_map is not None else None, job)
-    wanted = build_config_map(job, running=running, cluster_domain=cluster_domain)
     annotations = {names.ANNOTATION_WORKER_RESTARTS: restarts} if restarts else {}
     if holder is Holder.NOBODY:
-        if annotations:
-            wanted["metadata"]["annotations"] = annotations
+        counted = {**wanted["metadata"], "annotations": annotations} if annotations else wanted["metadata"]
+        manifest = {**wanted, "metadata": counted}
         name = names.config_map_name(job.metadata.name)
-        return (Create(kind="ConfigMap", namespace=job.metadata.namespace, name=name, manifest=wanted),)
+        return (Create(kind="ConfigMap", namespace=job.metadata.namespace, name=name, manifest=manifest),)
     if holder is not Holder.OURS or config_map is None:
         return ()
     changes: dict[str, Any] = {}
