@@ -25,7 +25,7 @@ def plan_gang(facts: Facts) -> tuple[Step, ...]:
 
 
 def replaces_gang(steps: tuple[Step, ...]) -> bool:
-    """Whether these steps delete an object of the gang, to be made anew once it is gone: until then pods would lack it."""
+    """Whether these steps delete an object of the gang, to be made anew: until then pods would lack it."""
     return any(isinstance(action, Delete) for step in steps for action in step)
 
 
