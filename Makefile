@@ -39,7 +39,7 @@ generate: setup ## write all generated files anew
 golden: setup ## write the golden manifests of the builders' tests anew; read the diff
 	GOLDEN=1 $(BIN)/pytest -q test/unit/mpi_operator/children
 
-verify: setup lint ## check that everything generated is current, and the code with it
+verify: lint ## check that everything generated is current, and the code with it
 
 test-unit: setup ## the tests that need no cluster, in under a minute
 	$(BIN)/pytest test/unit

@@ -10,8 +10,9 @@ import time
 from pathlib import Path
 
 from hack.cluster.access import Access, open_cluster
-from hack.cluster.choice import KINDS, choose, reason_against_kind
+from hack.cluster.choice import KINDS, Kind, choose, reason_against_kind
 from hack.cluster.errors import ClusterError
+from hack.command_line import run_command
 from hack.deploy import NAMESPACE, deploy_operator
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -77,24 +78,20 @@ Clean up:
 """
 
 
+def _demonstrate(asked: Kind | None) -> None:
+    choice = choose(asked, os.environ, reason_against_kind)
+    _step(str(choice))
+    access = open_cluster(choice)
+    run_demo(access)
+    print(epilogue(access))
+
+
 def main() -> int:
-    """Run the demonstration; return 0, 1 with a message, or 130 when interrupted."""
+    """Run the demonstration; return its exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cluster", choices=KINDS, help="which cluster to use (default: the best one here)")
     arguments = parser.parse_args()
-    choice = choose(arguments.cluster, os.environ, reason_against_kind)
-    try:
-        _step(str(choice))
-        access = open_cluster(choice)
-        run_demo(access)
-        print(epilogue(access))
-    except ClusterError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("interrupted; run it again to go on", file=sys.stderr)
-        return 130
-    return 0
+    return run_command(lambda: _demonstrate(arguments.cluster), interrupted="run it again to go on")
 
 
 if __name__ == "__main__":

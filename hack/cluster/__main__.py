@@ -9,10 +9,10 @@ import time
 from collections.abc import Sequence
 
 from hack.cluster.control_plane import ControlPlane
-from hack.cluster.errors import ClusterError
 from hack.cluster.go_programs import COREDNS, KUBERNETES, build_program
 from hack.cluster.local import DEFAULT_NAME, State, is_ready, read_state, running_clusters, start_cluster, stop_cluster
 from hack.cluster.scheduler_plugins import PROGRAM as SCHEDULER_PLUGINS
+from hack.command_line import run_command
 from hack.images.build import build_images
 from hack.images.containerd import load_images
 
@@ -79,35 +79,28 @@ def _control_plane() -> None:
         signal.pause()
 
 
+def _run(arguments: argparse.Namespace) -> None:
+    match arguments.command:
+        case "up":
+            _up(arguments)
+        case "down":
+            _down(arguments)
+        case "status":
+            _status()
+        case "images":
+            _images(arguments.name)
+        case "build":
+            for program in (KUBERNETES, COREDNS, SCHEDULER_PLUGINS):
+                print(build_program(program))
+        case "control-plane":
+            _control_plane()
+
+
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code: 0, 1 with a message that says what to do, 130 when interrupted."""
+    """Run one command and return its exit code."""
     arguments = _parser().parse_args(argv)
-    try:
-        match arguments.command:
-            case "up":
-                _up(arguments)
-            case "down":
-                _down(arguments)
-            case "status":
-                _status()
-            case "images":
-                _images(arguments.name)
-            case "build":
-                for program in (KUBERNETES, COREDNS, SCHEDULER_PLUGINS):
-                    print(build_program(program))
-            case "control-plane":
-                _control_plane()
-    except ClusterError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("interrupted; what was started has been removed", file=sys.stderr)
-        return 130
-    return 0
+    return run_command(lambda: _run(arguments), interrupted="what was started has been removed")
 
 
 if __name__ == "__main__":
-    # A shell that starts us in the background has SIGINT ignored, and Python would leave it so.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     sys.exit(main())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 import subprocess
@@ -53,6 +54,7 @@ def inputs(program: GoProgram) -> list[Path]:
     return sorted(path for path in folder.iterdir() if path.suffix == ".go" or path.name in {"go.mod", "go.sum"})
 
 
+@functools.cache
 def go_version() -> str:
     """Return what `go env GOVERSION` says; raise ClusterError when Go is missing."""
     try:

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -248,7 +249,7 @@ class Starter:
         dns = self._spawn("coredns", [coredns, "-conf", f"{node.directory}/Corefile"])
         for name, component in components.items():
             port, tls = configuration.HEALTH_PORTS[name], name in {"kube-controller-manager", "kube-scheduler"}
-            self._await(component, lambda port=port, tls=tls: is_healthy(node.address, port, "/healthz", tls=tls))  # type: ignore[misc]
+            self._await(component, partial(is_healthy, node.address, port, "/healthz", tls=tls))
         self._await(dns, lambda: is_healthy(node.address, configuration.DNS_HEALTH_PORT, "/health", tls=False))
         self._await(components["kubelet"], self._is_node_usable)
 

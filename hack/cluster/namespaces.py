@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -150,11 +151,9 @@ def create_cgroups(name: str) -> None:
 def remove_cgroups(name: str) -> None:
     """Remove the group `name` and all below it from every hierarchy; the processes in it must have ended."""
     for root in cgroup_roots(Path("/proc/self/mounts").read_text()):
-        await_true(
-            lambda top=root / name: _remove_cgroup(top),  # type: ignore[misc]
-            _START_SECONDS,
-            lambda top=root / name: ClusterError(f"the control group {top} is still in use"),  # type: ignore[misc]
-        )
+        top = root / name
+        in_use = partial(ClusterError, f"the control group {top} is still in use")
+        await_true(partial(_remove_cgroup, top), _START_SECONDS, in_use)
 
 
 def _remove_cgroup(top: Path) -> bool:

@@ -7,12 +7,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from hack.cluster.errors import ClusterError
+from hack.command_line import run_command
 from hack.images.build import build_images
 from hack.images.catalog import DEFAULT_NAMES, DEFAULT_PAUSE_REFERENCE, build_catalog
 from hack.images.containerd import load_images
-
-INTERRUPTED = 130
 
 
 def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
@@ -33,24 +31,20 @@ def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Run the command line and return the exit code: 0, 1 on a failure that was explained, 130 when interrupted."""
-    options = parse_arguments(arguments)
+def _run(options: argparse.Namespace) -> None:
     names = options.names or DEFAULT_NAMES
     catalog = build_catalog(options.pause_reference)
-    try:
-        if options.command == "load":
-            load_images(names, containerd_address=options.address, namespace=options.namespace, catalog=catalog)
-        else:
-            for image in build_images(names, catalog=catalog).values():
-                print(f"{image.target.image.reference}  {image.archive}")
-    except ClusterError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("interrupted; what was half-built is not kept", file=sys.stderr)
-        return INTERRUPTED
-    return 0
+    if options.command == "load":
+        load_images(names, containerd_address=options.address, namespace=options.namespace, catalog=catalog)
+    else:
+        for image in build_images(names, catalog=catalog).values():
+            print(f"{image.target.image.reference}  {image.archive}")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command line and return the exit code."""
+    options = parse_arguments(arguments)
+    return run_command(lambda: _run(options), interrupted="what was half-built is not kept")
 
 
 if __name__ == "__main__":

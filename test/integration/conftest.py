@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from hack.cluster.component import await_true
 from hack.cluster.control_plane import ControlPlane, Options, free_ports
 from hack.manifests import OVERLAYS
+from test.integration.crds import await_crds
 from test.integration.operator_process import LEADING, OperatorProcess
 from test.integration.play import Fence
 from test.integration.server import Server
@@ -47,13 +47,7 @@ def apply_overlay(plane: ControlPlane, name: str) -> None:
         text=True,
         capture_output=True,
     )
-    # kubectl gives up at once on a CRD that has no conditions yet.
-    command = ["kubectl", "wait", "--for=condition=Established", "crd/mpijobs.kubeflow.org", "--timeout=30s"]
-    await_true(
-        lambda: subprocess.run(command, env=plane.env(), check=False, capture_output=True).returncode == 0,
-        30.0,
-        lambda: AssertionError("the CRD is not established"),
-    )
+    await_crds(plane)
 
 
 @pytest.fixture(scope="session")

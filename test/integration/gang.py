@@ -15,6 +15,7 @@ from hack.cluster.scheduler_plugins import CRD as COSCHEDULING_CRD
 from informers.errors import Forbidden, Invalid, ServerError
 from informers.resource import Resource
 from mpi_operator.shell.resources import PODS
+from test.integration.crds import await_crds
 from test.integration.server import JSONObject, Server, now
 
 DATA = Path(__file__).parents[1] / "data"
@@ -55,12 +56,7 @@ def install(plane: ControlPlane, *manifests: Path) -> None:
             check=True,
             capture_output=True,
         )
-    subprocess.run(
-        ["kubectl", "wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"],
-        env=plane.env(),
-        check=True,
-        capture_output=True,
-    )
+    await_crds(plane)
 
 
 def install_volcano_admission(plane: ControlPlane) -> None:
